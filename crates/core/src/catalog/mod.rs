@@ -1,0 +1,3 @@
+//! The index of skills and tools, never their bodies.
+
+pub mod search;

@@ -1,0 +1,118 @@
+//! Content addresses.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 of some bytes, written `sha256:` and 64 lower-case hexadecimal digits.
+///
+/// ```
+/// use concertina_types::Digest;
+/// let digest = Digest::of(b"abc");
+/// assert!(digest.to_string().starts_with("sha256:ba7816bf"));
+/// assert_eq!(digest.to_string().parse::<Digest>(), Ok(digest));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+/// A text that is not a digest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a digest: expected `sha256:` and 64 hexadecimal digits")]
+pub struct DigestError(String);
+
+impl Digest {
+    /// The digest of `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The digest of several pieces, as if they were one text.
+    pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
+
+    /// The 64 hexadecimal digits without the `sha256:` prefix, for file names.
+    pub fn hex(&self) -> String {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        self.0
+            .iter()
+            .flat_map(|byte| [byte >> 4, byte & 0xf])
+            .filter_map(|nibble| DIGITS.get(usize::from(nibble)))
+            .map(|&digit| char::from(digit))
+            .collect()
+    }
+
+    /// The first twelve hexadecimal digits: enough to tell versions apart on a screen.
+    pub fn short(&self) -> String {
+        self.hex().chars().take(12).collect()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", self.hex())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({})", self.short())
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || DigestError(text.chars().take(100).collect());
+        let hex = text.strip_prefix("sha256:").ok_or_else(error)?;
+        if hex.len() != 64 || hex.bytes().any(|b| !matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(error());
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| error())?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| error())?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Content that is kept apart from the event that speaks of it.
+///
+/// ```
+/// let blob = concertina_types::Blob::of("hello");
+/// assert_eq!(blob.bytes, 5);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blob {
+    /// What the content hashes to.
+    pub digest: Digest,
+    /// How long the content is, in bytes.
+    pub bytes: u64,
+}
+
+impl Blob {
+    /// The address of `text`.
+    pub fn of(text: &str) -> Self {
+        Self { digest: Digest::of(text.as_bytes()), bytes: text.len() as u64 }
+    }
+}

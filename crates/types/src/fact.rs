@@ -1,0 +1,381 @@
+//! What can happen in a session. A closed list: a new kind of event is a new variant here.
+//!
+//! Long texts are [`Blob`]s: the log holds their digest, a content store their bytes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Blob, Digest, Permissions, Ref, SessionId, SkillId, Tokens, ToolName};
+
+/// The number of a call in its session; `ev:N` opens what call N produced.
+pub type CallId = u64;
+
+/// Who asks: a person may use a skill that the model may not, and the other way round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Subject {
+    /// A person, typing.
+    User,
+    /// The model, by a tool call.
+    Model,
+}
+
+/// Whether a listing is the whole index or what changed since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ListingKind {
+    /// Every entry, within the budget.
+    Full,
+    /// What was added, changed or removed.
+    Delta,
+}
+
+/// How a skill runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OpenMode {
+    /// Its text joins the context.
+    #[default]
+    Inline,
+    /// It runs in a session of its own and only its result comes back.
+    Fork,
+    /// It should fork, but no model is configured: the caller is given the prompt to run.
+    Delegate,
+}
+
+/// A skill that was opened: what came into force with it, and leaves with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenedSkill {
+    /// Which skill.
+    pub id: SkillId,
+    /// The digest of the file it came from.
+    pub digest: Digest,
+    /// The version it declares.
+    pub version: Option<String>,
+    /// How it runs.
+    pub mode: OpenMode,
+    /// Who opened it.
+    pub by: Subject,
+    /// Its text with arguments filled in.
+    pub text: Blob,
+    /// What the text takes.
+    pub tokens: Tokens,
+    /// The tools it claims, as patterns.
+    pub tools: Vec<String>,
+    /// The tools it forbids while open, as patterns.
+    pub disallowed_tools: Vec<String>,
+    /// What it declared, with its parameters filled in.
+    pub permissions: Permissions,
+    /// Files that belong to it and can be opened as `skill:NAME#PATH`.
+    pub knowledge: Vec<String>,
+    /// The model it asks for.
+    pub model: Option<String>,
+    /// The effort it asks for.
+    pub effort: Option<String>,
+    /// Events that its hooks listen to.
+    pub hooks: Vec<String>,
+}
+
+/// The kinds of things that are disclosed, for counting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DisclosureKind {
+    /// A fragment of a file, a result, a section.
+    Evidence,
+    /// A skill's text.
+    Skill,
+    /// A tool's definition.
+    Tool,
+}
+
+/// One thing that became visible to the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disclosed {
+    /// What.
+    #[serde(rename = "ref")]
+    pub reference: Ref,
+    /// What kind of thing.
+    pub kind: DisclosureKind,
+    /// What it takes.
+    pub tokens: Tokens,
+}
+
+/// A tool call as the model wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelCall {
+    /// The id the model's provider gave it.
+    pub id: String,
+    /// One of the four tools; anything else is refused by name.
+    pub name: String,
+    /// The arguments: the text the model wrote, which may not be JSON.
+    pub arguments: String,
+}
+
+/// Tokens as the provider counted them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Read by the model.
+    pub input: Tokens,
+    /// Of those, taken from the provider's cache.
+    #[serde(default)]
+    pub cached: Tokens,
+    /// Written by the model.
+    pub output: Tokens,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallOutcome {
+    /// The effect ran to its end.
+    Done {
+        /// The exit code of a program; zero for tools that are not programs.
+        exit: i32,
+        /// What it produced.
+        output: Blob,
+        /// Bytes dropped because of a limit.
+        dropped: u64,
+    },
+    /// The effect did not run, or was stopped.
+    Failed {
+        /// A stable code, such as `TIMEOUT`.
+        code: String,
+        /// What happened and what to do.
+        message: String,
+    },
+    /// The process ended between the intent and the outcome: whether it ran is not known.
+    Unknown,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "data")]
+pub enum Fact {
+    /// A session began.
+    #[serde(rename = "session.started")]
+    SessionStarted {
+        /// On whose behalf.
+        principal: String,
+        /// The session that forked this one.
+        parent: Option<SessionId>,
+        /// How many forks above it.
+        depth: u32,
+        /// The settings it runs under.
+        settings: Blob,
+    },
+    /// The catalogue was read, and differs from what the session knew.
+    #[serde(rename = "catalog.indexed")]
+    CatalogIndexed {
+        /// The catalogue as it is now.
+        snapshot: Blob,
+        /// How many skills it holds.
+        skills: u64,
+        /// How many tools it holds.
+        tools: u64,
+    },
+    /// A person gave a task, or said more about it.
+    #[serde(rename = "task.given")]
+    TaskGiven {
+        /// In their words.
+        text: Blob,
+        /// What it takes.
+        tokens: Tokens,
+    },
+    /// A turn began: one round of showing, thinking and doing.
+    #[serde(rename = "turn.started")]
+    TurnStarted {},
+    /// The index of skills, or what changed in it, was shown.
+    #[serde(rename = "listing.disclosed")]
+    ListingDisclosed {
+        /// The whole or a delta.
+        listing: ListingKind,
+        /// The exact text.
+        text: Blob,
+        /// What it takes.
+        tokens: Tokens,
+        /// Entries shown with all their text.
+        full: u64,
+        /// Entries whose description was cut.
+        shortened: u64,
+        /// Entries shown by name only.
+        names_only: u64,
+        /// Entries that only the count line speaks of.
+        omitted: u64,
+    },
+    /// A request went to the model.
+    #[serde(rename = "model.asked")]
+    ModelAsked {
+        /// Which model.
+        model: String,
+        /// The digest of the request as rendered.
+        prompt: Digest,
+        /// What it takes, by part; the parts add up to `total`.
+        tokens: BTreeMap<String, Tokens>,
+        /// What the same turn would take with every skill and tool loaded at the start.
+        preloaded: Tokens,
+    },
+    /// The model answered.
+    #[serde(rename = "model.replied")]
+    ModelReplied {
+        /// What it said.
+        text: Blob,
+        /// What that takes.
+        tokens: Tokens,
+        /// The calls it wants made.
+        calls: Vec<ModelCall>,
+        /// What the provider counted.
+        usage: Option<Usage>,
+    },
+    /// The model could not be reached or gave no usable answer.
+    #[serde(rename = "model.failed")]
+    ModelFailed {
+        /// A stable code, such as `MODEL_UNREACHABLE`.
+        code: String,
+        /// What happened and what to do.
+        message: String,
+    },
+    /// A search was answered.
+    #[serde(rename = "search.answered")]
+    SearchAnswered {
+        /// The query.
+        query: Blob,
+        /// The references that were returned, best first.
+        hits: Vec<Ref>,
+    },
+    /// A skill was opened.
+    #[serde(rename = "skill.opened")]
+    SkillOpened(Box<OpenedSkill>),
+    /// A skill was closed: its text, tools, hooks and permissions left together.
+    #[serde(rename = "skill.closed")]
+    SkillClosed {
+        /// Which skill.
+        id: SkillId,
+    },
+    /// A category of tools was opened.
+    #[serde(rename = "menu.opened")]
+    MenuOpened {
+        /// Which category.
+        menu: String,
+    },
+    /// A category of tools was closed.
+    #[serde(rename = "menu.closed")]
+    MenuClosed {
+        /// Which category.
+        menu: String,
+    },
+    /// A call was admitted: the intent, durable before the effect runs.
+    #[serde(rename = "call.admitted")]
+    CallAdmitted {
+        /// The number of the call.
+        id: CallId,
+        /// Which tool.
+        tool: ToolName,
+        /// Its arguments, as canonical JSON.
+        arguments: Blob,
+        /// Whether the effect may change something.
+        writes: bool,
+    },
+    /// A call ended.
+    #[serde(rename = "call.finished")]
+    CallFinished {
+        /// The number of the call.
+        id: CallId,
+        /// How.
+        outcome: CallOutcome,
+    },
+    /// Something was asked for and refused.
+    #[serde(rename = "request.refused")]
+    RequestRefused {
+        /// What was asked for, as written.
+        request: String,
+        /// A stable code, such as `NOT_VISIBLE`.
+        code: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// A request of the model was answered: exactly what it was told.
+    #[serde(rename = "request.answered")]
+    RequestAnswered {
+        /// The provider's id of the model's call, where a model asked.
+        call: Option<String>,
+        /// The answer.
+        text: Blob,
+        /// What it takes.
+        tokens: Tokens,
+        /// Whether the answer is an error.
+        error: bool,
+        /// What the answer made visible.
+        disclosed: Vec<Disclosed>,
+    },
+    /// A forked skill began.
+    #[serde(rename = "child.started")]
+    ChildStarted {
+        /// Its session.
+        child: SessionId,
+        /// The skill it runs.
+        skill: SkillId,
+    },
+    /// A forked skill ended.
+    #[serde(rename = "child.finished")]
+    ChildFinished {
+        /// Its session.
+        child: SessionId,
+        /// Whether it reached an answer.
+        completed: bool,
+        /// What came back.
+        result: Blob,
+    },
+    /// The context was folded; the index is shown again, once.
+    #[serde(rename = "context.compacted")]
+    ContextCompacted {
+        /// The number of the new epoch.
+        epoch: u32,
+        /// Skills whose text was carried over.
+        kept: Vec<SkillId>,
+        /// Skills that were closed because they did not fit; each can be opened again.
+        dropped: Vec<SkillId>,
+    },
+    /// Work stopped before its end; the session can be resumed.
+    #[serde(rename = "session.interrupted")]
+    SessionInterrupted {
+        /// Why.
+        reason: String,
+    },
+    /// The task was answered.
+    #[serde(rename = "task.finished")]
+    TaskFinished {
+        /// The answer.
+        answer: Blob,
+    },
+}
+
+impl Fact {
+    /// The name of the kind, as written in the log.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::SessionStarted { .. } => "session.started",
+            Self::CatalogIndexed { .. } => "catalog.indexed",
+            Self::TaskGiven { .. } => "task.given",
+            Self::TurnStarted {} => "turn.started",
+            Self::ListingDisclosed { .. } => "listing.disclosed",
+            Self::ModelAsked { .. } => "model.asked",
+            Self::ModelReplied { .. } => "model.replied",
+            Self::ModelFailed { .. } => "model.failed",
+            Self::SearchAnswered { .. } => "search.answered",
+            Self::SkillOpened(_) => "skill.opened",
+            Self::SkillClosed { .. } => "skill.closed",
+            Self::MenuOpened { .. } => "menu.opened",
+            Self::MenuClosed { .. } => "menu.closed",
+            Self::CallAdmitted { .. } => "call.admitted",
+            Self::CallFinished { .. } => "call.finished",
+            Self::RequestRefused { .. } => "request.refused",
+            Self::RequestAnswered { .. } => "request.answered",
+            Self::ChildStarted { .. } => "child.started",
+            Self::ChildFinished { .. } => "child.finished",
+            Self::ContextCompacted { .. } => "context.compacted",
+            Self::SessionInterrupted { .. } => "session.interrupted",
+            Self::TaskFinished { .. } => "task.finished",
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The words that every other crate shares.
+//!
+//! This crate is pure: no files, network, processes, clocks or randomness. A type lives here
+//! when at least two crates speak of it and it carries no policy of its own.
+//!
+//! ```
+//! use concertina_types::{Digest, Ref};
+//!
+//! let reference: Ref = "skill:sales-analytics#tables".parse()?;
+//! assert_eq!(reference.to_string(), "skill:sales-analytics#tables");
+//! assert_eq!(Digest::of(b"").to_string().len(), "sha256:".len() + 64);
+//! # Ok::<(), concertina_types::RefError>(())
+//! ```
+
+mod canonical;
+mod diagnostic;
+mod digest;
+pub mod env;
+mod event;
+mod fact;
+pub mod limits;
+mod names;
+mod permissions;
+mod reference;
+mod span;
+mod time;
+mod tokens;
+
+pub use canonical::canonical_json;
+pub use diagnostic::{Diagnostic, Severity};
+pub use digest::{Blob, Digest, DigestError};
+pub use event::{Actor, ChainError, Draft, Event, verify_chain};
+pub use fact::{
+    CallId, CallOutcome, Disclosed, DisclosureKind, Fact, ListingKind, ModelCall, OpenMode,
+    OpenedSkill, Subject, Usage,
+};
+pub use names::{NameError, SessionId, SkillId, ToolName};
+pub use permissions::{NetworkScope, OnUnexpected, PathScope, Permissions};
+pub use reference::{LineRange, Ref, RefError};
+pub use span::{LineIndex, Position, Span};
+pub use time::Timestamp;
+pub use tokens::{TokenCounter, Tokens};

@@ -1,0 +1,5 @@
+//! Laws of the shared words.
+
+mod chain;
+mod reference;
+mod time;
