@@ -23,6 +23,9 @@ pub const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
 /// Where Codex keeps its settings and skills; the default is `~/.codex`.
 pub const CODEX_HOME: &str = "CODEX_HOME";
 
+/// The variables that name a proxy for HTTP; each is also read in lower case.
+pub const PROXIES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+
 /// All of them, for `concertina help environment` and for the documentation.
 pub const ALL: &[(&str, &str)] = &[
     (HOME, "where state lives"),
@@ -36,4 +39,8 @@ pub const ALL: &[(&str, &str)] = &[
     (XDG_STATE_HOME, "where state lives unless CONCERTINA_HOME says otherwise"),
     (CLAUDE_CONFIG_DIR, "where Claude Code keeps its skills"),
     (CODEX_HOME, "where Codex keeps its skills"),
+    (
+        "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY",
+        "the proxy for model requests, never for this machine",
+    ),
 ];

@@ -29,7 +29,7 @@ mod tokens;
 pub use canonical::canonical_json;
 pub use diagnostic::{Diagnostic, Severity};
 pub use digest::{Blob, Digest, DigestError};
-pub use event::{Actor, ChainError, Draft, Event, verify_chain};
+pub use event::{Actor, ChainError, Draft, EVENT_VERSION, Event, verify_chain};
 pub use fact::{
     CallId, CallOutcome, Disclosed, DisclosureKind, Fact, ListingKind, ModelCall, OpenMode,
     OpenedSkill, Subject, Usage,

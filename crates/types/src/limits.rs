@@ -22,6 +22,14 @@ pub const NAME_BYTES: usize = 200;
 pub const REF_BYTES: usize = 2_048;
 /// One result sent to a model, in bytes: every client observed passes this much uncut.
 pub const RESULT_BYTES: usize = 10_000;
+/// A line, for addressing: longer ones count as several, so that any part of a text can be shown.
+pub const LINE_BYTES: usize = 4_000;
+/// Everything disclosed on the first turn, in tokens: tools, mechanism, index and card.
+pub const FIRST_TURN_TOKENS: u64 = 2_500;
+/// A catalogue of at most so many tools is shown directly: menus would only cost accuracy.
+pub const DIRECT_TOOLS: usize = 25;
+/// The task card, in tokens.
+pub const CARD_TOKENS: u64 = 300;
 /// Output kept of one tool run, in bytes; the rest is counted and dropped.
 pub const OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 /// How long one tool may run, in seconds, unless it declares otherwise.

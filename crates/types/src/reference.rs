@@ -1,18 +1,4 @@
 //! References: how a model, a person or a program points at one thing.
-//!
-//! | form | points at |
-//! |---|---|
-//! | `menu:database` | a category of tools |
-//! | `tool:sql/query` | a tool |
-//! | `skill:sales-analytics` | a skill; `plugin/name` where a plugin brought it |
-//! | `skill:sales-analytics#tables` | a section of its body, or a resource such as `#references/schema.md` |
-//! | `skill:sales-analytics@10-30` | lines of its body |
-//! | `file:src/a.rs@40-60` | lines of a file |
-//! | `dir:src` | a directory |
-//! | `ev:12@40-60` | lines of the evidence number 12 |
-//!
-//! `%` with two hexadecimal digits stands for a byte, so that a name may hold `#`, `@` or `%`.
-//! Letters of any script stand for themselves. A leading `/`, as people type it, means a skill.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,7 +16,21 @@ pub struct LineRange {
     pub last: u64,
 }
 
-/// One thing to find, open, call or close. See the [module documentation](self) for the grammar.
+/// One thing to find, open, call or close.
+///
+/// | form | points at |
+/// |---|---|
+/// | `menu:database` | a category of tools |
+/// | `tool:sql/query` | a tool |
+/// | `skill:sales-analytics` | a skill; `plugin/name` where a plugin brought it |
+/// | `skill:sales-analytics#tables` | a section of its body, or a resource such as `#references/schema.md` |
+/// | `skill:sales-analytics@10-30` | lines of its body |
+/// | `file:src/a.rs@40-60` | lines of a file |
+/// | `dir:src` | a directory |
+/// | `ev:12@40-60` | lines of the evidence number 12 |
+///
+/// `%` with two hexadecimal digits stands for a byte, so that a name may hold `#`, `@` or `%`.
+/// Letters of any script stand for themselves. A leading `/`, as people type it, means a skill.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ref {
     /// A category of tools.
@@ -168,10 +168,7 @@ impl FromStr for Ref {
 }
 
 /// Cuts `@N` or `@N-M` off the end, where it is there.
-fn split_lines<'a>(
-    rest: &'a str,
-    whole: &str,
-) -> Result<(&'a str, Option<LineRange>), RefError> {
+fn split_lines<'a>(rest: &'a str, whole: &str) -> Result<(&'a str, Option<LineRange>), RefError> {
     let Some((before, range)) = rest.rsplit_once('@') else { return Ok((rest, None)) };
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());

@@ -1,4 +1,6 @@
-use concertina_types::{Actor, Blob, Draft, Event, Fact, SessionId, Timestamp, Tokens, verify_chain};
+use concertina_types::{
+    Actor, Blob, Draft, Event, Fact, SessionId, Timestamp, Tokens, verify_chain,
+};
 
 fn log() -> Vec<Event> {
     let session = SessionId::new("s-1").unwrap();

@@ -1,3 +1,4 @@
+#![cfg(test)]
 //! Laws of the shared words.
 
 mod chain;
