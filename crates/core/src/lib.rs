@@ -5,4 +5,7 @@
 //! should happen is told back as data.
 
 pub mod catalog;
+pub mod context;
+pub mod policy;
+pub mod procedure;
 pub mod session;

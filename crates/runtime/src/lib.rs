@@ -1,3 +1,30 @@
-//! The runtime: everything that touches the world. It owns sources, tools, models and shutdown.
+//! The runtime: everything that touches the world.
+//!
+//! It owns the ports (where skills come from, what runs tools, which model answers), drives the
+//! pure core, and stops cleanly.
+//!
+//! - [`Workspace`]: a directory with its settings, skills and tools;
+//! - [`Session`]: one log, its state, and the four verbs on it;
+//! - [`agent`]: the loop that lets a model use a session.
 
+pub mod agent;
+mod cancel;
+mod check;
+mod clock;
+mod error;
+mod find;
 pub mod llm;
+mod session;
+mod settings;
+pub mod sources;
+pub mod tools;
+mod workspace;
+
+pub use cancel::Cancel;
+pub use check::{Checked, check};
+pub use clock::{new_session_id, now};
+pub use error::{ErrorKind, RuntimeError};
+pub use find::{FindRequest, Found};
+pub use session::{OpenOptions, Reply, Session, Started};
+pub use settings::{Loaded, load_config};
+pub use workspace::{LoadedSkill, Workspace, WorkspaceOptions};

@@ -1,5 +1,37 @@
 //! One agent's work: what it was shown, what it may do, what it did.
+//!
+//! - [`decide`]: a command on a state gives events, texts to keep, and at most one [`Intent`];
+//! - [`evolve`]: a state and an event give the next state;
+//! - [`project`]: a state gives the [`View`] that the model sees.
+//!
+//! All three are pure. The runtime appends what was decided, and only then runs what was intended.
 
+mod answer;
+mod command;
+mod decide;
+mod evolve;
+mod project;
+mod report;
+mod settings;
+mod skill;
+mod state;
+mod ticket;
+mod tools;
 mod view;
+mod visibility;
+mod world;
 
+pub use answer::{Answer, Refusal};
+pub use command::{Command, Origin, Shown, Unfolded};
+pub use decide::{Decision, decide};
+pub use evolve::evolve;
+pub use project::{Shelf, project};
+pub use report::{Counted, TurnReport, report};
+pub use settings::{ListingSettings, Settings, Site};
+pub use skill::{PreparedSkill, Request, prepare};
+pub use state::{Item, OpenSkill, PendingCall, State};
+pub use ticket::{Intent, NotRecorded, Ticket};
+pub use tools::{FOUR_TOOLS, mechanism, tool_definitions};
 pub use view::{Block, Message, Part, ToolDefinition, View};
+pub use visibility::{Visibility, menus, visibility, visible_tools};
+pub use world::World;

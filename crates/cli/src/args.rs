@@ -1,0 +1,389 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Show an agent only what its present step needs, let it do only what that step allows, and prove
+/// both.
+#[derive(Debug, Parser)]
+#[command(
+    name = "concertina",
+    version,
+    about,
+    after_help = "First steps:\n  concertina skill list                what exists here, and who may see it\n  concertina skill list --render       the exact index that a model would be shown\n  concertina explain skill:NAME        why a skill is or is not visible\n  concertina run DIR                   let a model work in DIR\n\nExit codes: 0 fine, 1 findings, 2 usage, 3 denied, 4 not found, 5 environment, 6 internal."
+)]
+pub(crate) struct Arguments {
+    /// Print data as JSON; words still go to standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Let a model work in a directory that holds skills and tools
+    Run(RunArgs),
+    /// List, show and check skills
+    #[command(subcommand)]
+    Skill(SkillCommand),
+    /// List and show tools
+    #[command(subcommand)]
+    Tool(ToolCommand),
+    /// Search skills, tools and examples
+    Find(FindArgs),
+    /// Unfold one thing: a skill, a section, a file of a skill, a tool, a menu, a result
+    Open(OpenArgs),
+    /// Run a tool that is visible in a session
+    Call(CallArgs),
+    /// Fold a skill or a menu back
+    Close(CloseArgs),
+    /// Say whether something is visible and callable, and why
+    Explain(ExplainArgs),
+    /// Begin, look at and take up sessions
+    #[command(subcommand)]
+    Session(SessionCommand),
+    /// Count the tokens of a file, or of standard input with `-`
+    Tokens(TokensArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// For which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Where to look for skills and which session to act on.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PlaceArgs {
+    /// Look for skills in this directory only; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
+    /// Act on behalf of this person or role, as the policy names it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) principal: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SessionArgs {
+    /// The session to act in [default: $CONCERTINA_SESSION, or one that is not kept]
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Who {
+    /// A person
+    User,
+    /// The model
+    Model,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileArg {
+    /// Positional arguments only where the skill opts in, never in code
+    Safe,
+    /// As Claude Code expands them
+    Claude,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The directory: its concertina.toml, its skills, its tools
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// What to do [default: `task` under [run] in the directory's concertina.toml]
+    pub(crate) task: Option<String>,
+    /// Who thinks: scripted:FILE, openai:NAME or anthropic:NAME
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// The address of an OpenAI- or Anthropic-compatible server
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// The size of the model's window, in tokens
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) window: Option<u64>,
+    /// Act on behalf of this person or role, as the policy names it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) principal: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SkillCommand {
+    /// List skills, or print the index that a model is shown
+    List(ListArgs),
+    /// Print a skill as its author wrote it
+    Show(ShowArgs),
+    /// Check skill files and say what is wrong, where, and what to do
+    Check(CheckArgs),
+    /// Print what has to be done before a skill, in order
+    Plan {
+        /// The skill's name
+        name: String,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// Only what the model or a person may see
+    #[arg(long = "for", value_name = "WHO")]
+    pub(crate) reader: Option<Who>,
+    /// Also list skills that wait for a file and skills that lost their name to another
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print the exact index that a model is shown
+    #[arg(long)]
+    pub(crate) render: bool,
+    /// The size of the model's window, in tokens
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) window: Option<u64>,
+    /// The size of the index, in characters
+    #[arg(long, value_name = "CHARS")]
+    pub(crate) budget_chars: Option<usize>,
+    /// List only the skills that lost their name to another
+    #[arg(long)]
+    pub(crate) shadowed: bool,
+    /// List only what was found and left out, and why
+    #[arg(long)]
+    pub(crate) skipped: bool,
+    /// Say how many bytes were read
+    #[arg(long)]
+    pub(crate) trace: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The skill's name
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// Only a part: meta (the frontmatter), body, a section, or a file
+    #[arg(long)]
+    pub(crate) part: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// A SKILL.md, a skill's directory, a directory of skills, or a repository
+    #[arg(required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Accept only what the standard allows
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolCommand {
+    /// List the tools that may be called now
+    List {
+        #[command(flatten)]
+        place: PlaceArgs,
+        #[command(flatten)]
+        session: SessionArgs,
+        /// Also list hidden tools, with the reason
+        #[arg(long)]
+        all: bool,
+    },
+    /// Print a tool's definition
+    Show {
+        /// The tool's name
+        name: String,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// List the categories of tools
+    Menu {
+        #[command(flatten)]
+        place: PlaceArgs,
+        #[command(flatten)]
+        session: SessionArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FindArgs {
+    /// What you need, in your own words
+    pub(crate) query: String,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    /// How many hits
+    #[arg(short, default_value_t = concertina_types::limits::FIND_HITS)]
+    pub(crate) k: usize,
+    /// Only this kind: skill, tool, menu, example or evidence
+    #[arg(long)]
+    pub(crate) kind: Option<String>,
+    /// Search inside this, such as skill:NAME
+    #[arg(long = "in", value_name = "REF")]
+    pub(crate) within: Option<String>,
+    /// Search as a person or as the model
+    #[arg(long = "as", value_name = "WHO", default_value = "model")]
+    pub(crate) reader: Who,
+    /// Say for each hit which words made it one
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OpenArgs {
+    /// A reference, such as skill:NAME, skill:NAME#SECTION, tool:NAME, menu:NAME, ev:3@1-20
+    #[arg(value_name = "REF")]
+    pub(crate) reference: String,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    /// A skill's arguments as a JSON object
+    #[arg(long, value_name = "JSON", conflicts_with = "raw_args")]
+    pub(crate) args: Option<String>,
+    /// A skill's arguments as typed
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) raw_args: Option<String>,
+    /// A section or a file of a skill
+    #[arg(long)]
+    pub(crate) part: Option<String>,
+    /// Open as a person or as the model
+    #[arg(long = "as", value_name = "WHO", default_value = "user")]
+    pub(crate) reader: Who,
+    /// Whose rules of expansion apply
+    #[arg(long, default_value = "safe")]
+    pub(crate) profile: ProfileArg,
+    /// Show what would be opened and record nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// List every token that was replaced
+    #[arg(long)]
+    pub(crate) trace: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// The tool's name
+    pub(crate) tool: String,
+    /// Its arguments as a JSON object
+    #[arg(value_name = "ARGS")]
+    pub(crate) arguments: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    /// Call as a person or as the model
+    #[arg(long = "as", value_name = "WHO", default_value = "user")]
+    pub(crate) reader: Who,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CloseArgs {
+    /// What to fold back: skill:NAME or menu:NAME
+    #[arg(value_name = "REF")]
+    pub(crate) reference: String,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// A reference, such as skill:NAME or tool:NAME
+    #[arg(value_name = "REF")]
+    pub(crate) reference: String,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    /// What a user said: where the thing ranks for it, and what beats it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) query: Option<String>,
+    /// Explain for a person or for the model
+    #[arg(long = "as", value_name = "WHO", default_value = "model")]
+    pub(crate) reader: Who,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// Begin a session and print its id
+    New {
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// The size of the model's window, in tokens
+        #[arg(long, value_name = "TOKENS")]
+        window: Option<u64>,
+    },
+    /// List sessions, the latest first
+    List,
+    /// Show what each turn of a session disclosed and took
+    Show {
+        /// The session
+        id: String,
+        /// Only this turn
+        #[arg(long)]
+        turn: Option<u32>,
+    },
+    /// Print exactly what a model is shown
+    Render {
+        /// The session [default: a new one that is not kept]
+        id: Option<String>,
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// Only one part
+        #[arg(long)]
+        layer: Option<String>,
+        /// As it was after this event
+        #[arg(long, value_name = "SEQ")]
+        at: Option<u64>,
+        /// The size of the model's window, in tokens (for a new session)
+        #[arg(long, value_name = "TOKENS")]
+        window: Option<u64>,
+    },
+    /// Begin the next turn of a session and print what is new to the model
+    Turn {
+        /// The session
+        id: String,
+        /// What a person says
+        text: Option<String>,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Show what the context holds, in tokens
+    Context {
+        /// The session
+        id: String,
+    },
+    /// Fold the conversation; tasks and open skills stay, the index is shown again once
+    Compact {
+        /// The session
+        id: String,
+    },
+    /// Settle what a break left open, and go on where a model is given
+    Resume {
+        /// The session
+        id: String,
+        /// Who thinks: scripted:FILE, openai:NAME or anthropic:NAME
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+        /// The address of an OpenAI- or Anthropic-compatible server
+        #[arg(long, value_name = "URL")]
+        base_url: Option<String>,
+    },
+    /// List the hooks that open skills brought
+    Hooks {
+        /// The session
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokensArgs {
+    /// The file, or `-` for standard input
+    pub(crate) file: PathBuf,
+    /// For this model; without it, o200k
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+}

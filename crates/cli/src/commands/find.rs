@@ -1,0 +1,59 @@
+//! `concertina find QUERY`.
+
+use concertina_core::catalog::search::{Hit, Kind};
+use concertina_runtime::FindRequest;
+use concertina_types::Ref;
+use serde_json::{Value, json};
+
+use crate::args::FindArgs;
+use crate::error::CliError;
+use crate::output::{Output, clip, table};
+use crate::place;
+
+pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
+    let kind = args.kind.as_deref().map(str::parse::<Kind>).transpose();
+    let within = args.within.as_deref().map(str::parse::<Ref>).transpose();
+    let request = FindRequest {
+        query: args.query.clone(),
+        kind: kind.map_err(|error| CliError::usage(error.to_string()))?,
+        within: within.map_err(|error| CliError::usage(error.to_string()))?,
+        limit: Some(args.k.clamp(1, 1_000)),
+    };
+    let (mut workspace, mut session) = place::session(&args.place, &args.session, out)?;
+    let (found, reply) = session.find(&mut workspace, place::origin(args.reader), &request)?;
+    if let Some(refusal) = reply.refusal {
+        return Err(refusal.into());
+    }
+    if out.is_json() {
+        out.json(&json!({
+            "hits": found.hits.iter().map(shown).collect::<Vec<_>>(),
+            "enough": found.enough,
+            "nearest": found.nearest.iter().map(shown).collect::<Vec<_>>(),
+        }))?;
+        return Ok(0);
+    }
+    let hits = if found.enough { &found.hits } else { &found.nearest };
+    if !found.enough {
+        out.say(if hits.is_empty() { "nothing fits" } else { "nothing fits well; the nearest:" });
+    }
+    let rows: Vec<Vec<String>> = hits
+        .iter()
+        .map(|hit| {
+            let title = if args.explain { hit.why.clone() } else { clip(&hit.title, 90) };
+            vec![format!("{:.2}", hit.score), hit.reference.to_string(), title]
+        })
+        .collect();
+    out.raw(&table(&rows, &[0]))?;
+    Ok(0)
+}
+
+fn shown(hit: &Hit) -> Value {
+    json!({
+        "ref": hit.reference,
+        "kind": hit.kind.as_str(),
+        "score": (f64::from(hit.score) * 1_000.0).round() / 1_000.0,
+        "title": hit.title,
+        "matched": hit.matched,
+        "why": hit.why,
+    })
+}

@@ -1,0 +1,43 @@
+//! One file per command.
+
+mod explain;
+mod find;
+mod open;
+mod run;
+mod session;
+mod skill;
+mod skill_check;
+mod tokens;
+mod tool;
+mod transcript;
+
+use clap::CommandFactory as _;
+
+use crate::args::{Arguments, Command, SkillCommand};
+use crate::error::CliError;
+use crate::output::Output;
+
+/// Runs the command and gives its exit code.
+pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError> {
+    match arguments.command {
+        Command::Run(args) => run::run(&args, out),
+        Command::Skill(SkillCommand::List(args)) => skill::list(&args, out),
+        Command::Skill(SkillCommand::Show(args)) => skill::show(&args, out),
+        Command::Skill(SkillCommand::Check(args)) => skill_check::check(&args, out),
+        Command::Skill(SkillCommand::Plan { name, place }) => skill::plan(&name, &place, out),
+        Command::Tool(command) => tool::run(&command, out),
+        Command::Find(args) => find::run(&args, out),
+        Command::Open(args) => open::open(&args, out),
+        Command::Call(args) => open::call(&args, out),
+        Command::Close(args) => open::close(&args, out),
+        Command::Explain(args) => explain::run(&args, out),
+        Command::Session(command) => session::run(command, out),
+        Command::Tokens(args) => tokens::run(&args, out),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "concertina", &mut script);
+            out.raw(&String::from_utf8_lossy(&script))?;
+            Ok(0)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! From what went wrong to an exit code: one table.
+
+use concertina_core::session::Refusal;
+use concertina_runtime::{ErrorKind, RuntimeError};
+
+/// What a command ends with.
+///
+/// | code | meaning |
+/// |---|---|
+/// | 0 | fine |
+/// | 1 | findings, or a check failed |
+/// | 2 | the command line is wrong |
+/// | 3 | denied, or a person has to approve |
+/// | 4 | not found |
+/// | 5 | the environment: files, network, disk, keys |
+/// | 6 | a fault of Concertina |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Findings = 1,
+    Usage = 2,
+    Denied = 3,
+    NotFound = 4,
+    Environment = 5,
+    Internal = 6,
+}
+
+/// An error for a person: what happened, and what to do.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    pub(crate) exit: Exit,
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+impl CliError {
+    pub(crate) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
+        Self { exit, code: code.to_owned(), message: message.into(), help: None }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, "USAGE", message)
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl From<RuntimeError> for CliError {
+    fn from(error: RuntimeError) -> Self {
+        let exit = match error.kind() {
+            ErrorKind::Usage => Exit::Usage,
+            ErrorKind::Denied => Exit::Denied,
+            ErrorKind::NotFound => Exit::NotFound,
+            ErrorKind::Environment => Exit::Environment,
+            ErrorKind::Internal => Exit::Internal,
+        };
+        Self::new(exit, error.code(), error.to_string())
+    }
+}
+
+impl From<concertina_store::StoreError> for CliError {
+    fn from(error: concertina_store::StoreError) -> Self {
+        RuntimeError::from(error).into()
+    }
+}
+
+impl From<Refusal> for CliError {
+    fn from(refusal: Refusal) -> Self {
+        let exit = exit_of(&refusal.code);
+        Self { exit, code: refusal.code, message: refusal.message, help: None }
+    }
+}
+
+impl From<std::io::Error> for CliError {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Exit::Environment, "OUTPUT", format!("the output cannot be written: {error}"))
+    }
+}
+
+/// The exit code of a refusal. What is not named here was denied.
+fn exit_of(code: &str) -> Exit {
+    match code {
+        "NOT_FOUND" | "UNKNOWN_TOOL" | "NO_SUCH_PART" | "NO_SUCH_FILE" | "NO_SUCH_LINES"
+        | "SKILL_GONE" | "NOT_OPEN" | "UNKNOWN_CALL" => Exit::NotFound,
+        "BAD_ARGUMENTS" | "BAD_REF" | "BAD_SCOPE" | "NOT_CLOSABLE" | "NOT_TEXT" => Exit::Usage,
+        "SQL_ERROR" | "TOO_LARGE" | "REQUIRES_CYCLE" => Exit::Findings,
+        "UNREADABLE" | "TIMEOUT" | "CANCELLED" | "NOT_STARTED" | "LOST" | "TOOL_GONE"
+        | "DATABASE_MISSING" | "DATABASE_CORRUPT" | "SEED_MISSING" | "SEED_FAILED"
+        | "INTERRUPTED" | "BUSY" => Exit::Environment,
+        _ => Exit::Denied,
+    }
+}

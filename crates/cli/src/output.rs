@@ -1,0 +1,138 @@
+//! Data on standard output, words on standard error.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::error::{CliError, Exit};
+
+/// Where a command writes.
+pub(crate) struct Output {
+    json: bool,
+    out: anstream::AutoStream<io::Stdout>,
+    err: anstream::AutoStream<io::Stderr>,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json, out: anstream::stdout(), err: anstream::stderr() }
+    }
+
+    /// Whether data is wanted as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Writes a line of data.
+    pub(crate) fn line(&mut self, text: impl AsRef<str>) -> Result<(), CliError> {
+        Self::settle(writeln!(self.out, "{}", text.as_ref()))
+    }
+
+    /// Writes a piece of data as it is, and at once.
+    pub(crate) fn raw(&mut self, text: &str) -> Result<(), CliError> {
+        Self::settle(self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()))
+    }
+
+    /// Writes one JSON document.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        let text = serde_json::to_string_pretty(value).map_err(|error| {
+            CliError::new(Exit::Internal, "INTERNAL", format!("the result cannot be written: {error}"))
+        })?;
+        self.line(text)
+    }
+
+    /// Says something beside the data.
+    pub(crate) fn say(&mut self, text: impl AsRef<str>) {
+        // Words are worth less than the data: a closed standard error stops nothing.
+        let _ = writeln!(self.err, "{}", text.as_ref());
+    }
+
+    /// Reports an error in the form that was asked for, and gives the exit code.
+    pub(crate) fn fail(&mut self, error: &CliError) -> u8 {
+        if error.code == CLOSED {
+            return 0;
+        }
+        if self.json {
+            let shown = json!({"error": {"code": error.code, "message": error.message, "help": error.help}});
+            let _ = self.json(&shown);
+        }
+        self.say(format!("\u{1b}[1;31merror\u{1b}[0m {}: {}", error.code, error.message));
+        if let Some(help) = &error.help {
+            self.say(format!("  help: {help}"));
+        }
+        error.exit as u8
+    }
+
+    /// A reader that went away (`concertina … | head`) has what it wanted.
+    fn settle(result: io::Result<()>) -> Result<(), CliError> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                Err(CliError::new(Exit::Environment, CLOSED, "nobody reads the output any more"))
+            }
+            result => Ok(result?),
+        }
+    }
+}
+
+const CLOSED: &str = "OUTPUT_CLOSED";
+
+/// Lines up the columns of a table. Numbers are right-aligned: columns named in `right`.
+pub(crate) fn table(rows: &[Vec<String>], right: &[usize]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..columns)
+        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or_default())
+        .collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            let room = widths.get(at).copied().unwrap_or_default().saturating_sub(width(cell));
+            let pad = " ".repeat(room);
+            let last = at + 1 == row.len();
+            if at > 0 {
+                line.push_str("  ");
+            }
+            if right.contains(&at) {
+                line.push_str(&pad);
+                line.push_str(cell);
+            } else {
+                line.push_str(cell);
+                if !last {
+                    line.push_str(&pad);
+                }
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Columns that a text takes on a terminal: wide scripts take two each.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
+}
+
+fn is_wide(c: char) -> bool {
+    matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}' | '\u{1f300}'..='\u{1faff}' | '\u{20000}'..='\u{3fffd}')
+}
+
+/// Cuts a text to `most` columns, on one line.
+pub(crate) fn clip(text: &str, most: usize) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if width(&flat) <= most {
+        return flat;
+    }
+    let mut kept = String::new();
+    for c in flat.chars() {
+        if width(&kept) + if is_wide(c) { 2 } else { 1 } + 1 > most {
+            break;
+        }
+        kept.push(c);
+    }
+    kept.push('…');
+    kept
+}

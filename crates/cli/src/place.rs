@@ -1,0 +1,148 @@
+//! Where a command works: state, workspace and session.
+
+use std::path::{Path, PathBuf};
+
+use concertina_core::session::{Origin, Site};
+use concertina_runtime::{Session, Started, Workspace, WorkspaceOptions};
+use concertina_store::Store;
+use concertina_types::{Severity, SessionId, env};
+
+use crate::args::{PlaceArgs, SessionArgs, Who};
+use crate::error::{CliError, Exit};
+use crate::output::Output;
+
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The directory of managed settings.
+const MANAGED: &str = "/etc/concertina";
+
+/// Where state lives.
+pub(crate) fn home() -> Result<PathBuf, CliError> {
+    let given = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    given(env::HOME)
+        .or_else(|| given(env::XDG_STATE_HOME).map(|state| state.join("concertina")))
+        .or_else(|| given("HOME").map(|home| home.join(".local/state/concertina")))
+        .ok_or_else(|| {
+            let message = "there is no place for state: neither CONCERTINA_HOME nor HOME is set";
+            CliError::new(Exit::Environment, "NO_HOME", message)
+                .help("set CONCERTINA_HOME to a directory that you can write")
+        })
+}
+
+/// The store of all sessions.
+pub(crate) fn store() -> Result<Store, CliError> {
+    Ok(Store::open(&home()?)?)
+}
+
+/// The workspace that the current directory, or the roots given, make up.
+pub(crate) fn workspace(place: &PlaceArgs, out: &mut Output) -> Result<Workspace, CliError> {
+    let current = std::env::current_dir().map_err(|error| {
+        let message = format!("the current directory cannot be read: {error}");
+        CliError::new(Exit::Environment, "NO_DIRECTORY", message)
+    })?;
+    open(&current, &place.root, false, out)
+}
+
+/// The workspace in `root`.
+pub(crate) fn open(
+    root: &Path,
+    roots: &[PathBuf],
+    only_workspace: bool,
+    out: &mut Output,
+) -> Result<Workspace, CliError> {
+    let options = WorkspaceOptions {
+        // Without a home nothing is kept, but skills can still be looked at.
+        home: home().unwrap_or_default(),
+        roots: roots.to_vec(),
+        only_workspace,
+        managed: Some(PathBuf::from(MANAGED)),
+        variable: &variable,
+        executor: None,
+    };
+    let workspace = Workspace::open(root, options)?;
+    for (path, found) in &workspace.loaded().findings {
+        if found.severity == Severity::Info {
+            continue;
+        }
+        let line = found.line.map_or(String::new(), |line| {
+            format!(":{line}:{}", found.column.unwrap_or(1))
+        });
+        out.say(format!("{} {}: {}{line}: {}", found.severity, found.code, path.display(), found.message));
+        if let Some(help) = &found.help {
+            out.say(format!("  help: {help}"));
+        }
+    }
+    Ok(workspace)
+}
+
+/// The workspace that a session was begun in.
+pub(crate) fn reopen(site: &Site, out: &mut Output) -> Result<Workspace, CliError> {
+    let roots: Vec<PathBuf> = site.roots.iter().map(PathBuf::from).collect();
+    open(Path::new(&site.workspace), &roots, site.only_workspace, out)
+}
+
+/// The id that a person typed, or that the environment names.
+pub(crate) fn session_id(given: &SessionArgs) -> Result<Option<SessionId>, CliError> {
+    let text = given.session.clone().or_else(|| variable(env::SESSION)).filter(|text| !text.is_empty());
+    text.map(|text| parse_id(&text)).transpose()
+}
+
+pub(crate) fn parse_id(text: &str) -> Result<SessionId, CliError> {
+    SessionId::new(text).map_err(|error| {
+        CliError::usage(error.to_string()).help("`concertina session list` shows the ids there are")
+    })
+}
+
+/// The session that was asked for with its workspace, or a new one that is not kept.
+pub(crate) fn session(
+    place: &PlaceArgs,
+    given: &SessionArgs,
+    out: &mut Output,
+) -> Result<(Workspace, Session), CliError> {
+    match session_id(given)? {
+        Some(id) => kept(id, place, out),
+        None => passing(place, None, out),
+    }
+}
+
+/// A kept session, with the catalogue as it is now.
+pub(crate) fn kept(
+    id: SessionId,
+    place: &PlaceArgs,
+    out: &mut Output,
+) -> Result<(Workspace, Session), CliError> {
+    let session = Session::resume(store()?, id)?;
+    let mut workspace = if place.root.is_empty() {
+        reopen(&session.settings().site, out)?
+    } else {
+        workspace(place, out)?
+    };
+    let mut session = session;
+    session.take_note(&mut workspace)?;
+    Ok((workspace, session))
+}
+
+/// A session that is gone with the process.
+pub(crate) fn passing(
+    place: &PlaceArgs,
+    window: Option<u64>,
+    out: &mut Output,
+) -> Result<(Workspace, Session), CliError> {
+    let mut workspace = workspace(place, out)?;
+    if let Some(window) = window {
+        workspace.settings_mut().window = window;
+    }
+    let started = Started { principal: place.principal.clone(), ..Started::default() };
+    let session = Session::create(&mut workspace, Store::memory(), started)?;
+    Ok((workspace, session))
+}
+
+/// Who asks, when a command speaks for `who`.
+pub(crate) fn origin(who: Who) -> Origin {
+    match who {
+        Who::User => Origin::user(),
+        Who::Model => Origin { subject: concertina_types::Subject::Model, call: None },
+    }
+}

@@ -1,0 +1,215 @@
+//! What the index knows of one skill or one tool.
+
+use std::sync::Arc;
+
+use concertina_format::skill::Document;
+use concertina_types::{Digest, OpenMode, Permissions, SkillId, ToolName};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Where a skill comes from. The order is the one in which scopes are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Set by an administrator.
+    Managed,
+    /// From the workspace.
+    Project,
+    /// From a directory of the workspace that was touched.
+    Nested,
+    /// From the person's own settings.
+    User,
+    /// From a directory named in the settings or on the command line.
+    Additional,
+    /// Brought by a plugin, under its name.
+    Plugin,
+    /// Shipped with Concertina.
+    Bundled,
+}
+
+impl Scope {
+    /// The name used in JSON and in qualified ids.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::Project => "project",
+            Self::Nested => "nested",
+            Self::User => "user",
+            Self::Additional => "additional",
+            Self::Plugin => "plugin",
+            Self::Bundled => "bundled",
+        }
+    }
+}
+
+/// What kind of file a skill was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Loaded {
+    /// A directory with a SKILL.md.
+    Skills,
+    /// A legacy `commands/NAME.md`.
+    Commands,
+    /// The program itself.
+    Bundled,
+}
+
+/// One skill as the index knows it: its frontmatter, never its body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SkillEntry {
+    /// How it is addressed.
+    pub id: SkillId,
+    /// Where it comes from.
+    pub scope: Scope,
+    /// What kind of file it is.
+    pub loaded_from: Loaded,
+    /// The file, as a path or `bundled:NAME`.
+    pub path: Arc<str>,
+    /// Other places that hold the same bytes.
+    pub also_at: Vec<Arc<str>>,
+    /// What it is for.
+    pub description: Option<Arc<str>>,
+    /// Whether the name or the description was derived from the directory or the body.
+    pub derived: bool,
+    /// When to use it.
+    pub when_to_use: Option<Arc<str>>,
+    /// What it is not for.
+    pub not_for: Vec<String>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// Requests it serves.
+    pub examples: Vec<String>,
+    /// Its parameters: names and descriptions, for searching.
+    pub parameters: Vec<String>,
+    /// Its version, as written.
+    pub version: Option<String>,
+    /// What to type after its name.
+    pub argument_hint: Option<String>,
+    /// Tools it claims, as patterns.
+    pub claims: Vec<String>,
+    /// How it runs.
+    pub context: OpenMode,
+    /// Patterns of files that activate it; empty means always active.
+    pub paths: Vec<String>,
+    /// Skills that have to be done before.
+    pub requires: Vec<String>,
+    /// Whether the file hides it from the model.
+    pub model_disabled: bool,
+    /// Whether a person may open it.
+    pub user_invocable: bool,
+    /// Security keys that could not be read: it fails closed.
+    pub unreadable: Vec<String>,
+    /// The size of the file, in bytes.
+    pub bytes: u64,
+    /// The digest of what the index read: the frontmatter, not the body.
+    pub head: Digest,
+    /// How many findings its frontmatter has.
+    pub findings: u32,
+}
+
+impl SkillEntry {
+    /// The entry of `document`, whose frontmatter was read from `path`.
+    pub fn new(
+        document: &Document,
+        id: SkillId,
+        scope: Scope,
+        loaded_from: Loaded,
+        path: impl Into<Arc<str>>,
+        bytes: u64,
+    ) -> Self {
+        let text = |value: &Option<String>| value.as_deref().map(Arc::from);
+        Self {
+            id,
+            scope,
+            loaded_from,
+            path: path.into(),
+            also_at: Vec::new(),
+            description: text(&document.description),
+            derived: document.derived,
+            when_to_use: text(&document.when_to_use),
+            not_for: document.not_for.clone(),
+            tags: document.tags.clone(),
+            examples: document.examples.iter().map(|example| example.query.clone()).collect(),
+            parameters: document
+                .parameters
+                .iter()
+                .map(|parameter| match &parameter.description {
+                    Some(description) => format!("{}: {description}", parameter.name),
+                    None => parameter.name.clone(),
+                })
+                .collect(),
+            version: document.version.clone(),
+            argument_hint: document.argument_hint.clone(),
+            claims: document.permissions.tools.clone(),
+            context: document.context,
+            paths: document.paths.clone(),
+            requires: document.requires.iter().map(|needed| needed.skill.clone()).collect(),
+            model_disabled: document.disable_model_invocation,
+            user_invocable: document.user_invocable,
+            unreadable: document.unreadable.clone(),
+            bytes,
+            head: document.digest,
+            findings: 0,
+        }
+    }
+
+    /// Whether the skill says anything that a model could choose it by.
+    pub fn is_described(&self) -> bool {
+        self.description.is_some() || self.when_to_use.is_some()
+    }
+
+    /// The description and, after it, when to use the skill.
+    pub fn summary(&self) -> String {
+        let parts = [self.description.as_deref(), self.when_to_use.as_deref()];
+        parts.into_iter().flatten().map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What a tool can do to the world.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Danger {
+    /// It only reads.
+    Safe,
+    /// It may change something.
+    #[default]
+    Writes,
+    /// It may destroy something; hidden unless policy allows it by name.
+    Destructive,
+}
+
+/// Whether a tool appears only together with a skill.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NeedsSkill {
+    /// It stands alone.
+    #[default]
+    No,
+    /// It is visible while any open skill claims it.
+    Any,
+    /// It is visible while one of these skills is open and claims it.
+    OneOf(Vec<String>),
+}
+
+/// One tool as the index knows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolEntry {
+    /// How it is addressed.
+    pub name: ToolName,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub parameters: Value,
+    /// The menu category it sits in; empty means the root.
+    pub category: String,
+    /// What it can do to the world.
+    pub danger: Danger,
+    /// Whether it appears only together with a skill.
+    pub needs_skill: NeedsSkill,
+    /// What runs it, such as `exec` or `sqlite`.
+    pub runner: String,
+    /// What it declares to need.
+    pub permissions: Permissions,
+    /// The digest of its whole definition.
+    pub digest: Digest,
+}

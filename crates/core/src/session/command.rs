@@ -1,0 +1,182 @@
+//! What can be asked of a session.
+
+use concertina_types::{
+    CallId, CallOutcome, DisclosureKind, Fact, LineRange, Ref, SessionId, SkillId, Subject,
+    ToolName,
+};
+use serde_json::Value;
+
+use super::skill::PreparedSkill;
+
+/// Who asks, and by which of the model's calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// A person or the model.
+    pub subject: Subject,
+    /// The model's id of the call, where a model asked.
+    pub call: Option<String>,
+}
+
+impl Origin {
+    /// A person at a terminal or a program.
+    pub fn user() -> Self {
+        Self { subject: Subject::User, call: None }
+    }
+
+    /// The model, by the call `id`.
+    pub fn model(id: impl Into<String>) -> Self {
+        Self { subject: Subject::Model, call: Some(id.into()) }
+    }
+}
+
+/// A part of something, already read, that is to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// What it is.
+    pub reference: Ref,
+    /// What kind of thing.
+    pub kind: DisclosureKind,
+    /// The whole text of the thing; the decision cuts it to size.
+    pub text: String,
+    /// The lines that were asked for.
+    pub lines: Option<LineRange>,
+}
+
+/// What came back from a forked skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfolded {
+    /// Its session.
+    pub child: SessionId,
+    /// The skill.
+    pub skill: SkillId,
+    /// Whether it reached an answer.
+    pub completed: bool,
+    /// What came back.
+    pub result: String,
+}
+
+/// One command. Each decision also takes the moment at which it is made.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Begin: the first command of a session.
+    Start {
+        /// On whose behalf.
+        principal: String,
+        /// The session that forks this one, and how deep it is.
+        parent: Option<(SessionId, u32)>,
+        /// The settings as JSON.
+        settings: String,
+    },
+    /// Take note of the catalogue, given as JSON. Nothing happens where it is the known one.
+    Index {
+        /// The catalogue as JSON.
+        snapshot: String,
+    },
+    /// Take a task, or more words on it, from a person.
+    Task {
+        /// In their words.
+        text: String,
+    },
+    /// Begin a turn: show what is new in the index.
+    Turn,
+    /// Answer a search.
+    Find {
+        /// Who asks.
+        origin: Origin,
+        /// The query.
+        query: String,
+        /// What was found, best first, already filtered by visibility: reference and title.
+        hits: Vec<(Ref, String)>,
+        /// Whether the hits are good enough to be called an answer.
+        enough: bool,
+    },
+    /// Open a skill that was read and prepared.
+    OpenSkill {
+        /// Who asks.
+        origin: Origin,
+        /// The skill.
+        skill: Box<PreparedSkill>,
+        /// Whether a model is at hand that a skill could fork to.
+        can_fork: bool,
+    },
+    /// Open a category of tools.
+    OpenMenu {
+        /// Who asks.
+        origin: Origin,
+        /// Which category.
+        menu: String,
+    },
+    /// Show the schema of a tool.
+    OpenTool {
+        /// Who asks.
+        origin: Origin,
+        /// Which tool.
+        tool: ToolName,
+    },
+    /// Show a part of a skill, a file or a result.
+    Show {
+        /// Who asks.
+        origin: Origin,
+        /// What.
+        shown: Shown,
+    },
+    /// Run a tool.
+    Call {
+        /// Who asks.
+        origin: Origin,
+        /// Which tool.
+        tool: ToolName,
+        /// With which arguments.
+        arguments: Value,
+    },
+    /// Take note of how a call ended.
+    Done {
+        /// Who asked for it.
+        origin: Origin,
+        /// The number of the call.
+        id: CallId,
+        /// How it ended.
+        outcome: CallOutcome,
+        /// What it produced, where it produced something.
+        output: String,
+    },
+    /// Take note that a forked skill began.
+    Forked {
+        /// Its session.
+        child: SessionId,
+        /// The skill.
+        skill: SkillId,
+    },
+    /// Take what a forked skill brought back.
+    Joined {
+        /// Who asked for it.
+        origin: Origin,
+        /// What came back.
+        unfolded: Unfolded,
+    },
+    /// Fold a skill or a category back.
+    Close {
+        /// Who asks.
+        origin: Origin,
+        /// What.
+        reference: Ref,
+    },
+    /// Answer a request that cannot be met, for a reason found outside the session.
+    Refuse {
+        /// Who asks.
+        origin: Origin,
+        /// What was asked for, as written.
+        request: String,
+        /// A stable code.
+        code: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// Fold the conversation: a new epoch.
+    Compact,
+    /// Settle what a crash or a break left open.
+    Recover,
+    /// Take note of something that was observed, with the texts that it names: a request to the
+    /// model, what became of it, an answer, a break. Nothing that opens or admits can be observed.
+    Observe(Box<Fact>, Vec<String>),
+}

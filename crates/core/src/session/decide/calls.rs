@@ -1,0 +1,120 @@
+//! Running tools: what is admitted, and what came of it.
+
+use concertina_format::parameters::check_schema;
+use concertina_types::{
+    Actor, Blob, CallId, CallOutcome, DisclosureKind, Disclosed, Fact, Ref, ToolName,
+    canonical_json, limits,
+};
+use serde_json::Value;
+
+use super::super::answer::Refusal;
+use super::super::command::Origin;
+use super::super::ticket::Intent;
+use super::super::visibility::{self, visible_tools};
+use super::draft::{Deciding, actor};
+use super::fold::definition;
+use crate::catalog::search::nearest_names;
+use crate::catalog::{Danger, ToolEntry};
+use crate::context::{block, disarm, excerpt_within};
+use crate::policy::Effect;
+
+impl<'a> Deciding<'a> {
+    pub(super) fn call(&mut self, origin: &Origin, name: ToolName, arguments: Value) {
+        let request = format!("call {name}");
+        let tool = match self.callable(&name) {
+            Ok(tool) => tool,
+            Err(refusal) => return self.refuse(origin, request, refusal),
+        };
+        let arguments = if arguments.is_null() { Value::Object(serde_json::Map::new()) } else { arguments };
+        let errors = check_schema(&tool.parameters, &arguments);
+        if !errors.is_empty() {
+            let list: Vec<String> =
+                errors.iter().take(10).map(|error| format!("{}: {}", error.pointer, error.message)).collect();
+            let text = format!("{name} was not run: {}. Its definition: {}", list.join("; "), definition(tool));
+            return self.refuse(origin, request, Refusal::new("BAD_ARGUMENTS", text));
+        }
+        let id = self.state.calls + 1;
+        let writes = tool.danger != Danger::Safe;
+        let text = canonical_json(&arguments);
+        let fact = Fact::CallAdmitted { id, tool: name.clone(), arguments: Blob::of(&text), writes };
+        self.keep(text);
+        self.fact(actor(origin), fact);
+        self.decision.intent = Some(Intent { id, tool: name, arguments, writes });
+    }
+
+    /// The tool called `name`, where it is visible and needs no consent, or why it cannot be called.
+    pub(super) fn callable(&self, name: &ToolName) -> Result<&'a ToolEntry, Refusal> {
+        let Some(tool) = self.world.snapshot.tool(name) else {
+            let visible = visible_tools(self.state, self.world);
+            let near = nearest_names(name.as_str(), visible.iter().map(|tool| tool.name.as_str()), 5);
+            let hint = match near.as_slice() {
+                [] => "no tool is visible now; open a skill or a menu first, or use find".to_owned(),
+                names => format!("visible now: {}", names.join(", ")),
+            };
+            return Err(Refusal::new("UNKNOWN_TOOL", format!("there is no tool {name}; {hint}")));
+        };
+        let verdict = visibility::tool(self.state, self.world, tool);
+        let text = verdict.reasons.first().map(|reason| reason.text.clone()).unwrap_or_default();
+        match verdict.effect {
+            Effect::Allow => Ok(tool),
+            Effect::Ask => {
+                let text = format!("{text}; nobody is here to give consent, so it was not run");
+                Err(Refusal::new("APPROVAL_NEEDED", text))
+            }
+            Effect::Deny => Err(Refusal::new("NOT_VISIBLE", text)),
+        }
+    }
+
+    pub(super) fn done(&mut self, origin: &Origin, id: CallId, outcome: CallOutcome, output: &str) {
+        let Some(call) = self.state.pending.get(&id) else {
+            let text = format!("call {id} is not under way; it may have been settled when the session was resumed");
+            return self.refuse(origin, format!("finish call {id}"), Refusal::new("UNKNOWN_CALL", text));
+        };
+        let tool = call.tool.clone();
+        match &outcome {
+            CallOutcome::Done { exit, dropped, .. } => {
+                let (exit, dropped) = (*exit, *dropped);
+                let outcome = CallOutcome::Done { exit, output: self.keep(output), dropped };
+                self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
+                let text = result(&tool, id, exit, dropped, output);
+                let tokens = self.world.counter.count(&text);
+                let reference = Ref::Evidence { id, lines: None };
+                let disclosed = vec![Disclosed { reference, kind: DisclosureKind::Evidence, tokens }];
+                self.answer(origin, text, exit != 0, disclosed);
+            }
+            CallOutcome::Failed { code, message } => {
+                let text = disarm(&format!("error {code}: {message}"));
+                self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
+                self.answer(origin, text, true, Vec::new());
+            }
+            CallOutcome::Unknown => {
+                self.fact(Actor::System, Fact::CallFinished { id, outcome });
+                let text = "error INTERRUPTED: the call was stopped; whether it took effect is not known";
+                self.answer(origin, text, true, Vec::new());
+            }
+        }
+    }
+}
+
+/// The result as the model sees it: all of it, or its first lines and how to read on.
+fn result(tool: &ToolName, id: CallId, exit: i32, dropped: u64, output: &str) -> String {
+    let reference = format!("ev:{id}");
+    let exit = exit.to_string();
+    let dropped = (dropped > 0).then(|| format!("{dropped} bytes over the limit were dropped"));
+    excerpt_within(output, None, limits::RESULT_BYTES, |page| {
+        let range = format!("1-{} of {}", page.lines.last, page.total);
+        let next = page.next().map(|next| format!("{reference}{next}"));
+        let mut attributes = vec![("ref", reference.as_str()), ("tool", tool.as_str())];
+        if exit != "0" {
+            attributes.push(("exit", &exit));
+        }
+        if let Some(next) = &next {
+            attributes.push(("lines", &range));
+            attributes.push(("next", next));
+        }
+        if let Some(dropped) = &dropped {
+            attributes.push(("note", dropped));
+        }
+        block("result", &attributes, page.text)
+    })
+}

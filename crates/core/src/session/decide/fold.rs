@@ -1,0 +1,144 @@
+//! Menus and tools unfolded, and things folded back.
+
+use concertina_types::{DisclosureKind, Disclosed, Fact, Ref, SkillId, Tokens, ToolName};
+
+use super::super::answer::Refusal;
+use super::super::command::Origin;
+use super::super::state::State;
+use super::super::visibility::{has_menu, levels, menus, visible_tools};
+use super::draft::{Deciding, actor};
+use crate::catalog::listing::{self, Budget};
+use crate::catalog::{NeedsSkill, ToolEntry};
+use crate::context::{block, disarm};
+
+impl Deciding<'_> {
+    pub(super) fn open_menu(&mut self, origin: &Origin, menu: &str) {
+        let reference = Ref::Menu(menu.to_owned());
+        if !has_menu(self.state, self.world, menu) {
+            let known = menus(self.state, self.world);
+            let names: Vec<String> = known.keys().map(|name| format!("menu:{name}")).collect();
+            let text = match names.as_slice() {
+                [] => format!("there is no {reference}, and no menu that could be opened"),
+                names => format!("there is no {reference}; open one of {}", names.join(", ")),
+            };
+            return self.refuse(origin, format!("open {reference}"), Refusal::new("NOT_FOUND", text));
+        }
+        // A menu stands inside others: they open with it.
+        let mut after = self.state.clone();
+        for level in levels(menu) {
+            if after.menus.insert(level.to_owned()) {
+                self.fact(actor(origin), Fact::MenuOpened { menu: level.to_owned() });
+            }
+        }
+        let tools: Vec<&ToolEntry> = visible_tools(&after, self.world)
+            .into_iter()
+            .filter(|tool| tool.needs_skill == NeedsSkill::No && is_inside(&tool.category, menu))
+            .collect();
+        let mut below = menus(&after, self.world);
+        below.retain(|level, _| is_inside(level, menu));
+        let page = listing::tools(&tools, &below, &Budget::category(), self.world.counter);
+        let disclosed = tools
+            .iter()
+            .map(|tool| Disclosed {
+                reference: Ref::Tool(tool.name.clone()),
+                kind: DisclosureKind::Tool,
+                tokens: Tokens::ZERO,
+            })
+            .collect();
+        let text = format!("Opened {}.\n{}", disarm(&reference.to_string()), page.text);
+        self.answer(origin, text.trim_end(), false, disclosed);
+    }
+
+    pub(super) fn open_tool(&mut self, origin: &Origin, name: &ToolName) {
+        let reference = Ref::Tool(name.clone());
+        match self.callable(name) {
+            Err(refusal) => self.refuse(origin, format!("open {reference}"), refusal),
+            Ok(tool) => {
+                let text = block("tools", &[], &definition(tool));
+                let tokens = self.world.counter.count(&text);
+                let disclosed = vec![Disclosed { reference, kind: DisclosureKind::Tool, tokens }];
+                self.answer(origin, text, false, disclosed);
+            }
+        }
+    }
+
+    pub(super) fn close(&mut self, origin: &Origin, reference: &Ref) {
+        match reference {
+            Ref::Skill { id, .. } => {
+                // A qualified id closes what it opened.
+                let id = self.world.snapshot.skill(id).map_or(id, |entry| &entry.id);
+                if self.state.opened(id).is_some() {
+                    self.close_skill(origin, id);
+                } else {
+                    self.not_open(origin, reference);
+                }
+            }
+            Ref::Menu(menu) => self.close_menu(origin, menu),
+            Ref::Tool(_) | Ref::File { .. } | Ref::Dir(_) | Ref::Evidence { .. } => {
+                let text = format!("{reference} cannot be closed; skills and menus can, and their tools leave with them");
+                let refusal = Refusal::new("NOT_CLOSABLE", text);
+                self.refuse(origin, format!("close {reference}"), refusal);
+            }
+        }
+    }
+
+    fn close_skill(&mut self, origin: &Origin, id: &SkillId) {
+        let gone = self.lost(&self.state.without(id));
+        self.fact(actor(origin), Fact::SkillClosed { id: id.clone() });
+        let text = format!("Closed skill:{id}; its text left the context.{gone}");
+        self.answer(origin, disarm(&text), false, Vec::new());
+    }
+
+    /// Closes a menu and those inside it.
+    fn close_menu(&mut self, origin: &Origin, menu: &str) {
+        let reference = Ref::Menu(menu.to_owned());
+        if !self.state.menus.contains(menu) {
+            return self.not_open(origin, &reference);
+        }
+        let mut after = self.state.clone();
+        after.menus.retain(|open| !is_inside(open, menu));
+        let gone = self.lost(&after);
+        for inside in self.state.menus.difference(&after.menus) {
+            self.fact(actor(origin), Fact::MenuClosed { menu: inside.clone() });
+        }
+        let text = format!("Closed {reference}.{gone}");
+        self.answer(origin, disarm(&text), false, Vec::new());
+    }
+
+    /// Says which tools are visible now and not in `after`.
+    fn lost(&self, after: &State) -> String {
+        let left = visible_tools(after, self.world);
+        let gone: Vec<&str> = visible_tools(self.state, self.world)
+            .into_iter()
+            .filter(|tool| left.binary_search_by(|still| still.name.cmp(&tool.name)).is_err())
+            .map(|tool| tool.name.as_str())
+            .collect();
+        match gone.as_slice() {
+            [] => String::new(),
+            names => format!(" No longer callable: {}.", listing::some(names)),
+        }
+    }
+
+    fn not_open(&mut self, origin: &Origin, reference: &Ref) {
+        let open = self.state.open_references();
+        let text = match open.as_slice() {
+            [] => format!("{reference} is not open; nothing is"),
+            open => format!("{reference} is not open; open are {}", open.join(", ")),
+        };
+        self.refuse(origin, format!("close {reference}"), Refusal::new("NOT_OPEN", text));
+    }
+}
+
+/// Whether `category` is `menu` or stands inside it.
+fn is_inside(category: &str, menu: &str) -> bool {
+    levels(category).any(|level| level == menu)
+}
+
+/// A tool's definition as one line of JSON.
+pub(super) fn definition(tool: &ToolEntry) -> String {
+    concertina_types::canonical_json(&serde_json::json!({
+        "tool": tool.name,
+        "description": tool.description,
+        "args": tool.parameters,
+    }))
+}

@@ -1,0 +1,66 @@
+//! Events from commands.
+
+mod calls;
+mod draft;
+mod fold;
+mod fork;
+mod open;
+mod turn;
+
+use concertina_types::Timestamp;
+
+use super::answer::{Answer, Refusal};
+use super::command::Command;
+use super::skill::PreparedSkill;
+use super::state::State;
+use super::ticket::Intent;
+use super::world::World;
+use draft::Deciding;
+
+/// What a command leads to. The runtime stores `content`, appends `drafts` with compare-and-set at
+/// the state's sequence number, and only then acts.
+#[derive(Debug, Default)]
+pub struct Decision {
+    /// The events, in order.
+    pub drafts: Vec<concertina_types::Draft>,
+    /// Texts that the events name by digest.
+    pub content: Vec<String>,
+    /// What whoever asked is told, unless that waits for an effect.
+    pub answer: Option<Answer>,
+    /// Why the request was not met, where it was not. The answer says the same.
+    pub refusal: Option<Refusal>,
+    /// The call to run once the events are in the log.
+    pub intent: Option<Intent>,
+    /// The skill to fork once the events are in the log.
+    pub fork: Option<Box<PreparedSkill>>,
+}
+
+/// What `command`, given at `now`, leads to in `state`. Pure: the same input, the same decision.
+pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command) -> Decision {
+    let mut deciding = Deciding::new(state, world, now);
+    match command {
+        Command::Start { principal, parent, settings } => {
+            deciding.start(principal, parent, settings);
+        }
+        Command::Index { snapshot } => deciding.index(snapshot),
+        Command::Task { text } => deciding.task(text),
+        Command::Turn => deciding.turn(),
+        Command::Find { origin, query, hits, enough } => deciding.find(&origin, query, &hits, enough),
+        Command::OpenSkill { origin, skill, can_fork } => deciding.open_skill(&origin, skill, can_fork),
+        Command::OpenMenu { origin, menu } => deciding.open_menu(&origin, &menu),
+        Command::OpenTool { origin, tool } => deciding.open_tool(&origin, &tool),
+        Command::Show { origin, shown } => deciding.show(&origin, shown),
+        Command::Call { origin, tool, arguments } => deciding.call(&origin, tool, arguments),
+        Command::Done { origin, id, outcome, output } => deciding.done(&origin, id, outcome, &output),
+        Command::Forked { child, skill } => deciding.forked(child, skill),
+        Command::Joined { origin, unfolded } => deciding.joined(&origin, unfolded),
+        Command::Close { origin, reference } => deciding.close(&origin, &reference),
+        Command::Refuse { origin, request, code, reason } => {
+            deciding.refuse(&origin, request, Refusal::new(code, reason));
+        }
+        Command::Compact => deciding.compact(),
+        Command::Recover => deciding.recover(),
+        Command::Observe(fact, content) => deciding.observe(*fact, content),
+    }
+    deciding.into_decision()
+}

@@ -1,0 +1,240 @@
+//! Skills unfolded, and parts of things shown.
+
+use concertina_types::{
+    Blob, DisclosureKind, Disclosed, Fact, LineRange, OpenMode, OpenedSkill, Ref, SkillId, Subject,
+    limits,
+};
+
+use super::super::answer::Refusal;
+use super::super::command::{Origin, Shown};
+use super::super::skill::PreparedSkill;
+use super::super::state::OpenSkill;
+use super::super::visibility::{self, brings, visible_tools};
+use super::draft::{Deciding, actor};
+use super::fold::definition;
+use crate::catalog::search::nearest_names;
+use crate::catalog::{SkillEntry, ToolEntry, listing};
+use crate::context::{SizeClass, block, disarm, excerpt, excerpt_within};
+use crate::policy::{Decision, Effect};
+use crate::procedure;
+
+impl<'a> Deciding<'a> {
+    pub(super) fn open_skill(
+        &mut self,
+        origin: &Origin,
+        mut skill: Box<PreparedSkill>,
+        can_fork: bool,
+    ) {
+        let request = format!("open skill:{}", skill.id);
+        match self.openable(origin, &skill.id) {
+            // A skill has one id, also where a qualified one asked for it.
+            Ok(entry) => skill.id = entry.id.clone(),
+            Err(refusal) => return self.refuse(origin, request, refusal),
+        }
+        match skill.mode {
+            OpenMode::Inline => self.open_inline(origin, &skill),
+            OpenMode::Fork | OpenMode::Delegate if can_fork => self.fork(origin, request, skill),
+            OpenMode::Fork | OpenMode::Delegate => self.delegate(origin, &skill),
+        }
+    }
+
+    /// The entry of a skill that may be opened now, or why it may not.
+    fn openable(&self, origin: &Origin, id: &SkillId) -> Result<&'a SkillEntry, Refusal> {
+        let Some(entry) = self.world.snapshot.skill(id) else {
+            return Err(self.unknown_skill(id, origin.subject));
+        };
+        let verdict = visibility::skill(self.state, self.world, entry, origin.subject);
+        permitted(verdict, "the skill stays closed")?;
+        // A skill that runs apart was let in by the session that forked this one.
+        if self.world.settings.forked_from.contains(&entry.id) {
+            return Ok(entry);
+        }
+        // Names are taken as ids, so that a qualified one means the same skill.
+        let known = |name: &str| {
+            SkillId::new(name).ok().and_then(|id| self.world.snapshot.skill(&id))
+        };
+        let requires = |name: &str| -> Vec<String> {
+            let needs = known(name).map(|entry| entry.requires.as_slice()).unwrap_or_default();
+            needs.iter().map(|need| known(need).map_or(need.clone(), |entry| entry.id.to_string())).collect()
+        };
+        let used = |name: &str| self.state.used.keys().any(|used| used.as_str() == name);
+        match procedure::missing(entry.id.as_str(), &requires, &used) {
+            Err(cycle) => Err(Refusal::new("REQUIRES_CYCLE", cycle.to_string())),
+            Ok(missing) if !missing.is_empty() => {
+                let missing: Vec<String> =
+                    missing.iter().map(|name| format!("skill:{name}")).collect();
+                let text = format!("skill:{id} comes after {}; open that first", missing.join(", then "));
+                Err(Refusal::new("REQUIRES_FIRST", text))
+            }
+            Ok(_) => Ok(entry),
+        }
+    }
+
+    fn unknown_skill(&self, id: &SkillId, subject: Subject) -> Refusal {
+        let visible = self.world.snapshot.skills.iter().filter(|entry| {
+            visibility::skill(self.state, self.world, entry, subject).effect != Effect::Deny
+        });
+        let near = nearest_names(id.as_str(), visible.map(|entry| entry.id.as_str()), 5);
+        let names: Vec<String> = near.into_iter().map(|name| format!("skill:{name}")).collect();
+        let hint = match names.as_slice() {
+            [] => "use find to search for one".to_owned(),
+            names => format!("the nearest are {}", names.join(", ")),
+        };
+        Refusal::new("NOT_FOUND", format!("there is no skill:{id}; {hint}"))
+    }
+
+    fn open_inline(&mut self, origin: &Origin, skill: &PreparedSkill) {
+        let id = &skill.id;
+        let reference = Ref::skill(id.clone());
+        let mut opened = OpenedSkill { by: origin.subject, ..skill.opened() };
+        let mut after = self.state.without(id);
+        let evicted = (after.open.len() >= limits::OPEN_SKILLS).then(|| after.open.remove(0).opened.id);
+        let open = OpenSkill::new(opened.clone(), self.state.seq + 1);
+        after.open.push(open.clone());
+        // The tools that come and go with it, whatever else is open: the text stays the same.
+        let tools: Vec<&ToolEntry> = visible_tools(&after, self.world)
+            .into_iter()
+            .filter(|tool| brings(&open, tool))
+            .collect();
+        let shown = self.skill_text(skill, &tools);
+        let known = self.state.opened(id);
+        if known.is_some_and(|known| known.opened.text == Blob::of(&shown)) {
+            let text = format!("{reference} is already open, unchanged; its text stands above.");
+            return self.answer(origin, disarm(&text), false, Vec::new());
+        }
+        let mut notes = Vec::new();
+        // What is out of the ordinary comes first: clients cut what comes last.
+        if let Some(oldest) = evicted {
+            notes.push(format!("skill:{oldest} was closed to make room; open it again when it is needed."));
+            self.fact(actor(origin), Fact::SkillClosed { id: oldest });
+        }
+        if known.is_some_and(|known| known.opened.digest != skill.digest) {
+            notes.push("It changed since it was last opened.".to_owned());
+        }
+        opened.tokens = self.world.counter.count(&shown);
+        opened.text = self.keep(shown);
+        let tokens = opened.tokens;
+        self.fact(actor(origin), Fact::SkillOpened(Box::new(opened)));
+        notes.push(format!("Opened {reference} ({tokens} tokens); its text follows."));
+        if !tools.is_empty() {
+            let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+            notes.push(format!("Callable now: {}.", listing::some(&names)));
+        }
+        let mut disclosed = vec![Disclosed { reference, kind: DisclosureKind::Skill, tokens }];
+        disclosed.extend(tools.iter().map(|tool| Disclosed {
+            reference: Ref::Tool(tool.name.clone()),
+            kind: DisclosureKind::Tool,
+            tokens: self.world.counter.count(&definition(tool)),
+        }));
+        // The text itself stands in the context, not in the answer.
+        self.answer(origin, disarm(&notes.join(" ")), false, disclosed);
+    }
+
+    /// The text of a skill as the model sees it: instructions, the tools it brings, its files.
+    fn skill_text(&self, skill: &PreparedSkill, tools: &[&ToolEntry]) -> String {
+        let tokens = self.world.counter.count(&skill.text);
+        let large = SizeClass::of(tokens, self.world.settings.window) == SizeClass::Large;
+        // A large skill is paged; every page says what it is a part of.
+        let limit = if large { 4 * limits::RESULT_BYTES } else { usize::MAX };
+        let page = excerpt(&skill.text, None, limit);
+        let digest = skill.digest.short();
+        let mut attributes = vec![("name", skill.id.as_str()), ("digest", digest.as_str())];
+        if let Some(version) = &skill.version {
+            attributes.push(("version", version));
+        }
+        let reference = Ref::skill(skill.id.clone());
+        let lines = page.next().map(|next| {
+            (format!("1-{} of {}", page.lines.last, page.total), at_lines(&reference, next).to_string())
+        });
+        if let Some((shown, next)) = &lines {
+            attributes.push(("lines", shown));
+            attributes.push(("next", next));
+        }
+        let mut text = block("skill", &attributes, page.text);
+        if !tools.is_empty() {
+            let definitions: Vec<String> = tools.iter().map(|tool| definition(tool)).collect();
+            text.push('\n');
+            let from = reference.to_string();
+            text.push_str(&block("tools", &[("from", &from)], &definitions.join("\n")));
+        }
+        let files: Vec<String> = skill
+            .knowledge
+            .iter()
+            .map(|path| Ref::Skill { id: skill.id.clone(), part: Some(path.clone()), lines: None }.to_string())
+            .collect();
+        if !files.is_empty() {
+            let files: Vec<&str> = files.iter().map(String::as_str).collect();
+            text.push_str("\nMore, when needed: ");
+            text.push_str(&disarm(&listing::some(&files)));
+        }
+        text
+    }
+
+    pub(super) fn show(&mut self, origin: &Origin, shown: Shown) {
+        let Shown { reference, kind, text, lines } = shown;
+        let request = format!("open {reference}");
+        if let Err(refusal) = self.showable(origin, &reference) {
+            return self.refuse(origin, request, refusal);
+        }
+        let page = excerpt(&text, lines, limits::RESULT_BYTES);
+        if page.text.is_empty() && lines.is_some() {
+            let text = format!("{reference} has {} lines; ask for some of those", page.total);
+            return self.refuse(origin, request, Refusal::new("NO_SUCH_LINES", text));
+        }
+        let name = reference.to_string();
+        let text = excerpt_within(&text, lines, limits::RESULT_BYTES, |page| {
+            let range = format!("{}-{} of {}", page.lines.first, page.lines.last, page.total);
+            let next = page.next().map(|next| at_lines(&reference, next).to_string());
+            let mut attributes = vec![("ref", name.as_str())];
+            if !page.is_whole() {
+                attributes.push(("lines", range.as_str()));
+            }
+            if let Some(next) = &next {
+                attributes.push(("next", next));
+            }
+            block("part", &attributes, page.text)
+        });
+        let tokens = self.world.counter.count(&text);
+        let disclosed = vec![Disclosed { reference, kind, tokens }];
+        self.answer(origin, text, false, disclosed);
+    }
+
+    /// Whether a part of `reference` may be shown. A part of a skill may where the skill may.
+    fn showable(&self, origin: &Origin, reference: &Ref) -> Result<(), Refusal> {
+        if let Ref::Skill { id, .. } = reference {
+            return match self.world.snapshot.skill(id) {
+                Some(entry) if self.state.opened(&entry.id).is_some() => Ok(()),
+                _ => self.openable(origin, id).map(drop),
+            };
+        }
+        let verdict = visibility::decision(self.state, self.world, reference, origin.subject);
+        permitted(verdict, "it is not shown")
+    }
+}
+
+/// Nothing, where the verdict allows; else why not. `outcome` says what follows where a person
+/// would have to agree.
+fn permitted(verdict: Decision, outcome: &str) -> Result<(), Refusal> {
+    let effect = verdict.effect;
+    match (effect, verdict.reasons.into_iter().next()) {
+        (Effect::Allow, _) => Ok(()),
+        (Effect::Ask, reason) => {
+            let why = reason.map(|reason| reason.text).unwrap_or_default();
+            let text = format!("{why}; nobody is here to give consent, so {outcome}");
+            Err(Refusal::new("APPROVAL_NEEDED", text))
+        }
+        (Effect::Deny, Some(reason)) => Err(Refusal::new(reason.code, reason.text)),
+        (Effect::Deny, None) => Err(Refusal::new("NOT_VISIBLE", "it is not visible")),
+    }
+}
+
+fn at_lines(reference: &Ref, range: LineRange) -> Ref {
+    let mut reference = reference.clone();
+    match &mut reference {
+        Ref::Skill { lines, .. } | Ref::File { lines, .. } | Ref::Evidence { lines, .. } => {
+            *lines = Some(range);
+        }
+        Ref::Menu(_) | Ref::Tool(_) | Ref::Dir(_) => {}
+    }
+    reference
+}

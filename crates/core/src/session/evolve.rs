@@ -1,0 +1,140 @@
+//! State from events.
+
+use concertina_types::{CallOutcome, DisclosureKind, Event, Fact, ListingKind, Ref, SkillId};
+
+use super::state::{Item, OpenSkill, PendingCall, State};
+use super::view::Part;
+
+/// The state after `event`. The same log always gives the same state.
+pub fn evolve(mut state: State, event: &Event) -> State {
+    state.place(event);
+    match &event.fact {
+        Fact::SessionStarted { principal, parent, depth, settings } => {
+            state.principal.clone_from(principal);
+            state.parent.clone_from(parent);
+            state.depth = *depth;
+            state.settings = Some(*settings);
+        }
+        Fact::CatalogIndexed { snapshot, .. } => {
+            state.snapshot = Some(*snapshot);
+            state.menu_rev += 1;
+        }
+        Fact::TaskGiven { text, .. } => {
+            state.step += 1;
+            state.answer = None;
+            state.body.push(Item::Task(*text));
+        }
+        Fact::TurnStarted {} => state.turn += 1,
+        Fact::ListingDisclosed { listing, text, .. } => {
+            state.listed = state.snapshot;
+            match listing {
+                ListingKind::Full => state.index = Some(*text),
+                ListingKind::Delta => state.body.push(Item::Delta(*text)),
+            }
+        }
+        Fact::ModelReplied { text, calls, .. } => {
+            state.body.push(Item::Assistant { text: *text, calls: calls.clone() });
+        }
+        Fact::SkillOpened(opened) => {
+            // A skill stands in the context once: opened again, it moves to the end.
+            remove_skill(&mut state, opened.id.as_str());
+            state.body.retain(|item| !matches!(item, Item::Closed(id) if *id == opened.id));
+            use_skill(&mut state, &opened.id);
+            state.body.push(Item::Skill(opened.id.clone()));
+            state.open.push(OpenSkill::new((**opened).clone(), event.seq));
+            state.menu_rev += 1;
+        }
+        Fact::SkillClosed { id } => {
+            for item in &mut state.body {
+                if matches!(item, Item::Skill(open) if open == id) {
+                    *item = Item::Closed(id.clone());
+                }
+            }
+            state.open.retain(|open| open.opened.id != *id);
+            state.menu_rev += 1;
+        }
+        Fact::MenuOpened { menu } => {
+            state.menus.insert(menu.clone());
+            state.menu_rev += 1;
+        }
+        Fact::MenuClosed { menu } => {
+            state.menus.remove(menu);
+            state.menu_rev += 1;
+        }
+        Fact::CallAdmitted { id, tool, writes, .. } => {
+            state.calls = *id;
+            let call = PendingCall { tool: tool.clone(), writes: *writes, seq: event.seq };
+            state.pending.insert(*id, call);
+        }
+        Fact::CallFinished { id, outcome } => {
+            state.pending.remove(id);
+            if let CallOutcome::Done { output, .. } = outcome {
+                state.evidence.insert(*id, *output);
+            }
+        }
+        Fact::RequestAnswered { call, text, error, disclosed, .. } => {
+            // A skill that was given away to be run apart counts as used; one that joined the context
+            // was counted when it did.
+            for given in disclosed {
+                match &given.reference {
+                    Ref::Skill { id, part: None, lines: None }
+                        if given.kind == DisclosureKind::Skill && state.opened(id).is_none() =>
+                    {
+                        use_skill(&mut state, id);
+                    }
+                    _ => {}
+                }
+            }
+            // An answer that only says what happened is conversation; one that shows is evidence.
+            let part = if disclosed.is_empty() { Part::Conversation } else { Part::Evidence };
+            let item = Item::Answer { call: call.clone(), text: *text, error: *error, part };
+            state.body.push(item);
+        }
+        Fact::ChildStarted { child, skill } => {
+            state.children.insert(child.clone(), skill.clone());
+        }
+        Fact::ChildFinished { child, completed, .. } => {
+            if let Some(skill) = state.children.remove(child).filter(|_| *completed) {
+                use_skill(&mut state, &skill);
+            }
+        }
+        Fact::ContextCompacted { epoch, dropped, .. } => {
+            state.epoch = *epoch;
+            state.index = None;
+            state.listed = None;
+            state.folded = state.calls;
+            state.open.retain(|open| !dropped.contains(&open.opened.id));
+            // Tasks, what the model answered to them, and open skills stay, in their order; the way
+            // to the answers does not.
+            state.body.retain_mut(|item| match item {
+                Item::Skill(id) => {
+                    if dropped.contains(id) {
+                        *item = Item::Closed(id.clone());
+                    }
+                    true
+                }
+                Item::Task(_) | Item::Closed(_) => true,
+                Item::Assistant { calls, .. } => calls.is_empty(),
+                Item::Delta(_) | Item::Answer { .. } => false,
+            });
+            state.menu_rev += 1;
+        }
+        Fact::TaskFinished { answer } => state.answer = Some(*answer),
+        Fact::ModelAsked { .. }
+        | Fact::ModelFailed { .. }
+        | Fact::SearchAnswered { .. }
+        | Fact::RequestRefused { .. }
+        | Fact::SessionInterrupted { .. } => {}
+    }
+    state
+}
+
+fn use_skill(state: &mut State, id: &SkillId) {
+    let used = state.used.entry(id.clone()).or_default();
+    *used = (used.0 + 1, state.seq);
+}
+
+fn remove_skill(state: &mut State, id: &str) {
+    state.body.retain(|item| !matches!(item, Item::Skill(open) if open.as_str() == id));
+    state.open.retain(|open| open.opened.id.as_str() != id);
+}

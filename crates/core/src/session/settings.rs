@@ -1,0 +1,94 @@
+//! What a session runs under. Kept with the session, so that a replay has it.
+
+use serde::{Deserialize, Serialize};
+
+use concertina_types::{SkillId, Tokens, limits};
+
+use crate::catalog::listing::Budget;
+use crate::policy::{Grant, Policy};
+
+/// The listing's settings, before they are turned into a [`Budget`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ListingSettings {
+    /// Its share of the window, in hundredths.
+    pub percent: u64,
+    /// Its length in characters.
+    pub chars: usize,
+    /// The length of one entry in characters.
+    pub entry_chars: usize,
+    /// Skills that keep their text longest.
+    pub pinned: Vec<String>,
+    /// Patterns of skills that are never listed to the model.
+    pub exclude: Vec<crate::policy::Pattern>,
+    /// Skills of at most so many tokens are opened at the start; zero means none.
+    pub inline_tokens: u64,
+}
+
+impl Default for ListingSettings {
+    fn default() -> Self {
+        Self {
+            percent: limits::LISTING_WINDOW_PERCENT,
+            chars: limits::LISTING_CHARS,
+            entry_chars: limits::LISTING_ENTRY_CHARS,
+            pinned: Vec::new(),
+            exclude: Vec::new(),
+            inline_tokens: 0,
+        }
+    }
+}
+
+/// Where a session works, so that it can be taken up from anywhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Site {
+    /// The workspace.
+    pub workspace: String,
+    /// Directories to which discovery is limited; empty means the usual places.
+    pub roots: Vec<String>,
+    /// Whether only the workspace itself is searched.
+    pub only_workspace: bool,
+}
+
+/// What a session runs under.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// The model's window, in tokens.
+    pub window: u64,
+    /// How the index is cut.
+    pub listing: ListingSettings,
+    /// What may be seen and done.
+    pub policy: Policy,
+    /// What this session was given; a fork has its parent's, narrowed.
+    pub grant: Grant,
+    /// Skills that forked down to this session: none of them may fork again here.
+    pub forked_from: Vec<SkillId>,
+    /// Where it works.
+    pub site: Site,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            window: limits::WINDOW,
+            listing: ListingSettings::default(),
+            policy: Policy::default(),
+            grant: Grant::everything(),
+            forked_from: Vec::new(),
+            site: Site::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// What the index may take.
+    pub fn listing_budget(&self) -> Budget {
+        Budget {
+            tokens: Tokens(self.window.saturating_mul(self.listing.percent) / 100),
+            chars: self.listing.chars,
+            entry_chars: self.listing.entry_chars,
+            pinned: self.listing.pinned.clone(),
+        }
+    }
+}

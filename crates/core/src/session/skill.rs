@@ -1,0 +1,222 @@
+//! A skill made ready to open: parameters checked, text expanded, scopes bound.
+
+use std::collections::BTreeMap;
+
+use concertina_format::expand::{Expansion, Profile, Substitution, Variables, expand};
+use concertina_format::parameters;
+use concertina_format::skill::Document;
+use concertina_types::{
+    Blob, Diagnostic, Digest, OpenMode, OpenedSkill, PathScope, Permissions, Severity, SkillId,
+    Subject, Tokens,
+};
+use serde_json::Value;
+
+use super::answer::Refusal;
+
+/// What a skill is opened with.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Arguments by name, as JSON: an object, or nothing.
+    pub arguments: Value,
+    /// Arguments as typed.
+    pub raw_arguments: Option<String>,
+    /// Whose rules of expansion apply.
+    pub profile: Profile,
+    /// What the session knows.
+    pub variables: Variables,
+}
+
+/// A skill that is ready to open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreparedSkill {
+    /// Which skill.
+    pub id: SkillId,
+    /// The digest of its file.
+    pub digest: Digest,
+    /// Its version, as written.
+    pub version: Option<String>,
+    /// How it runs.
+    pub mode: OpenMode,
+    /// Its text with arguments and variables filled in.
+    pub text: String,
+    /// The tools it claims.
+    pub tools: Vec<String>,
+    /// The tools it forbids.
+    pub disallowed_tools: Vec<String>,
+    /// What it declares, with its parameters filled in.
+    pub permissions: Permissions,
+    /// Files that belong to it.
+    pub knowledge: Vec<String>,
+    /// The model it asks for.
+    pub model: Option<String>,
+    /// The effort it asks for.
+    pub effort: Option<String>,
+    /// Events that its hooks listen to.
+    pub hooks: Vec<String>,
+    /// Every token that was replaced.
+    pub substitutions: Vec<Substitution>,
+    /// What was found on the way.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl PreparedSkill {
+    /// What comes into force; the text is counted and kept by the decision.
+    pub(super) fn opened(&self) -> OpenedSkill {
+        OpenedSkill {
+            id: self.id.clone(),
+            digest: self.digest,
+            version: self.version.clone(),
+            mode: self.mode,
+            by: Subject::Model,
+            text: Blob::of(""),
+            tokens: Tokens::ZERO,
+            tools: self.tools.clone(),
+            disallowed_tools: self.disallowed_tools.clone(),
+            permissions: self.permissions.clone(),
+            knowledge: self.knowledge.clone(),
+            model: self.model.clone(),
+            effort: self.effort.clone(),
+            hooks: self.hooks.clone(),
+        }
+    }
+}
+
+/// Checks the arguments and expands the body. Nothing runs.
+pub fn prepare(
+    id: SkillId,
+    document: &Document,
+    body: &str,
+    knowledge: Vec<String>,
+    request: &Request,
+) -> Result<PreparedSkill, Refusal> {
+    let named = checked_arguments(&id, document, request)?;
+    let expansion = Expansion {
+        profile: request.profile,
+        raw_arguments: request.raw_arguments.as_deref(),
+        arguments: &named,
+        argument_names: &document.arguments,
+        opted_in: !document.arguments.is_empty() || document.argument_hint.is_some(),
+        variables: &request.variables,
+    };
+    let expanded = expand(body, &expansion);
+    let mut diagnostics = expanded.diagnostics;
+    if let Some(first) = expanded.commands.first() {
+        let mut found = Diagnostic::new(
+            "COMMANDS_NOT_RUN",
+            Severity::Warning,
+            format!("{} dynamic commands stand in the text as written and were not run", expanded.commands.len()),
+        );
+        found.line = Some(first.line);
+        diagnostics.push(found);
+    }
+    let mut text = expanded.text;
+    if !named.is_empty() && !document.parameters.is_empty() {
+        // Checked values reach the model whether or not the body mentions them.
+        let values = Value::Object(named.clone().into_iter().collect());
+        text = format!("Parameters: {}\n\n{}", concertina_types::canonical_json(&values), text.trim_start());
+    }
+    let permissions = bind(&document.permissions, &named, &mut diagnostics);
+    Ok(PreparedSkill {
+        id,
+        digest: document.digest,
+        version: document.version.clone(),
+        mode: document.context,
+        text,
+        tools: permissions.tools.clone(),
+        disallowed_tools: document.disallowed_tools.clone(),
+        permissions,
+        knowledge,
+        model: document.model.clone(),
+        effort: document.effort.clone(),
+        hooks: document
+            .hooks
+            .as_ref()
+            .and_then(Value::as_object)
+            .map(|hooks| hooks.keys().cloned().collect())
+            .unwrap_or_default(),
+        substitutions: expanded.substitutions,
+        diagnostics,
+    })
+}
+
+fn checked_arguments(
+    id: &SkillId,
+    document: &Document,
+    request: &Request,
+) -> Result<BTreeMap<String, Value>, Refusal> {
+    let given = &request.arguments;
+    if document.parameters.is_empty() {
+        // Nothing is declared, so nothing can be checked: names serve the text alone.
+        return match given {
+            Value::Null => Ok(BTreeMap::new()),
+            Value::Object(map) => Ok(map.clone().into_iter().collect()),
+            _ => Err(Refusal::new("BAD_ARGUMENTS", format!("the arguments of skill:{id} must be a JSON object"))),
+        };
+    }
+    parameters::check(&document.parameters, given).map(|map| map.into_iter().collect()).map_err(
+        |errors| {
+            let list: Vec<String> = errors
+                .iter()
+                .take(10)
+                .map(|error| {
+                    let at = if error.pointer.is_empty() { "arguments" } else { &error.pointer };
+                    format!("{at}: {}", error.message)
+                })
+                .collect();
+            let schema = concertina_types::canonical_json(&parameters::schema(&document.parameters));
+            Refusal::new(
+                "BAD_ARGUMENTS",
+                format!("skill:{id} was not opened: {}. Its parameters: {schema}", list.join("; ")),
+            )
+        },
+    )
+}
+
+/// Fills `${name}` in the declared scopes. A scope whose name has no value covers nothing, since a
+/// pattern that still holds `${…}` matches no path.
+fn bind(
+    declared: &Permissions,
+    values: &BTreeMap<String, Value>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Permissions {
+    let mut fill = |pattern: &String| {
+        let filled = fill_names(pattern, values);
+        if filled.contains("${") {
+            let message = format!("the scope `{pattern}` names something that has no value, so it covers nothing");
+            diagnostics.push(Diagnostic::new("UNBOUND_SCOPE", Severity::Warning, message));
+        }
+        filled
+    };
+    let mut paths = |scopes: &[PathScope]| -> Vec<PathScope> {
+        scopes.iter().map(|scope| PathScope { paths: scope.paths.iter().map(&mut fill).collect() }).collect()
+    };
+    let (read, write) = (paths(&declared.read), paths(&declared.write));
+    Permissions {
+        read,
+        write,
+        execute: declared.execute.iter().map(&mut fill).collect(),
+        ..declared.clone()
+    }
+}
+
+/// Replaces each `${name}` that has a value; values are not looked at again.
+fn fill_names(pattern: &str, values: &BTreeMap<String, Value>) -> String {
+    let mut out = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some((before, after)) = rest.split_once("${") {
+        out.push_str(before);
+        let value = after.split_once('}').and_then(|(name, tail)| {
+            let value = match values.get(name)? {
+                Value::String(text) => text.clone(),
+                value @ (Value::Number(_) | Value::Bool(_)) => value.to_string(),
+                _ => return None,
+            };
+            Some((value, tail))
+        });
+        let (filled, tail) = value.unwrap_or_else(|| ("${".to_owned(), after));
+        out.push_str(&filled);
+        rest = tail;
+    }
+    out.push_str(rest);
+    out
+}

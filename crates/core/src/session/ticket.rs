@@ -1,0 +1,70 @@
+//! The only way to an effect.
+//!
+//! An [`Intent`] is decided; once the event that records it is in the log, it becomes a [`Ticket`];
+//! an executor consumes the ticket. Neither can be copied, stored or sent, so there is no effect
+//! without a durable record before it.
+
+use concertina_types::{Blob, CallId, Event, Fact, ToolName, canonical_json};
+use serde_json::Value;
+
+/// A call that was decided on and is not recorded yet.
+#[derive(Debug)]
+#[must_use = "an intent that is not admitted leaves a call without an outcome"]
+pub struct Intent {
+    pub(super) id: CallId,
+    pub(super) tool: ToolName,
+    pub(super) arguments: Value,
+    pub(super) writes: bool,
+}
+
+/// The right to run one call once.
+#[derive(Debug)]
+#[must_use = "a ticket that is not used leaves a call without an outcome"]
+pub struct Ticket {
+    id: CallId,
+    tool: ToolName,
+    arguments: Value,
+    writes: bool,
+}
+
+/// The log does not hold the intent: nothing may run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("call {0} is not in the log, so it cannot run")]
+pub struct NotRecorded(pub CallId);
+
+impl Intent {
+    /// Turns the intent into a ticket, given the events as the store wrote them.
+    pub fn admit(self, recorded: &[Event]) -> Result<Ticket, NotRecorded> {
+        let mine = Blob::of(&canonical_json(&self.arguments));
+        let found = recorded.iter().any(|event| {
+            matches!(&event.fact, Fact::CallAdmitted { id, tool, arguments, writes }
+                if *id == self.id && *tool == self.tool && *arguments == mine && *writes == self.writes)
+        });
+        if !found {
+            return Err(NotRecorded(self.id));
+        }
+        Ok(Ticket { id: self.id, tool: self.tool, arguments: self.arguments, writes: self.writes })
+    }
+}
+
+impl Ticket {
+    /// The number of the call.
+    pub fn id(&self) -> CallId {
+        self.id
+    }
+
+    /// Which tool to run.
+    pub fn tool(&self) -> &ToolName {
+        &self.tool
+    }
+
+    /// With which arguments: checked against the tool's schema, defaults filled in.
+    pub fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
+    /// Whether the effect may change something.
+    pub fn writes(&self) -> bool {
+        self.writes
+    }
+}

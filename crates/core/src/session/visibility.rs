@@ -1,0 +1,275 @@
+//! Who may see what, and why. Listing, searching, opening and calling all ask here.
+
+use std::collections::BTreeMap;
+
+use concertina_types::{Ref, SkillId, Subject, ToolName, limits};
+use serde::Serialize;
+
+use super::state::{OpenSkill, State};
+use super::world::World;
+use crate::catalog::{Category, Danger, NeedsSkill, SkillEntry, ToolEntry};
+use crate::policy::{Decision, Effect, Pattern, Reason};
+
+/// Whether a thing is visible and callable to someone, and the reasons, strictest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Visibility {
+    /// It may be listed, found and opened.
+    pub visible: bool,
+    /// It may be used without a person's consent.
+    pub callable: bool,
+    /// Why.
+    pub reasons: Vec<Reason>,
+}
+
+impl Visibility {
+    fn of(decision: Decision) -> Self {
+        Self {
+            visible: decision.effect != Effect::Deny,
+            callable: decision.effect == Effect::Allow,
+            reasons: decision.reasons,
+        }
+    }
+}
+
+fn deny(code: &str, text: impl Into<String>, source: impl Into<String>) -> Decision {
+    Decision::because(Effect::Deny, Reason::new(code, text, source))
+}
+
+/// The visibility of what `reference` names, for `subject`.
+pub fn visibility(state: &State, world: &World<'_>, reference: &Ref, subject: Subject) -> Visibility {
+    Visibility::of(decision(state, world, reference, subject))
+}
+
+/// The verdict on what `reference` names, for `subject`.
+pub(super) fn decision(
+    state: &State,
+    world: &World<'_>,
+    reference: &Ref,
+    subject: Subject,
+) -> Decision {
+    match reference {
+        Ref::Skill { id, .. } => match world.snapshot.skill(id) {
+            Some(entry) => skill(state, world, entry, subject),
+            None => unknown(reference),
+        },
+        Ref::Tool(name) => match world.snapshot.tool(name) {
+            Some(entry) => tool(state, world, entry),
+            None => unknown(reference),
+        },
+        Ref::Menu(name) if !has_menu(state, world, name) => unknown(reference),
+        Ref::Evidence { id, .. } if !state.evidence.contains_key(id) => unknown(reference),
+        Ref::Menu(name) => by_policy(state, world, &format!("menu:{name}")),
+        Ref::File { path, .. } => by_policy(state, world, &format!("file:{path}")),
+        Ref::Dir(path) => by_policy(state, world, &format!("dir:{path}")),
+        Ref::Evidence { id, .. } => by_policy(state, world, &format!("ev:{id}")),
+    }
+}
+
+fn by_policy(state: &State, world: &World<'_>, reference: &str) -> Decision {
+    world.settings.policy.decide(&state.principal, reference)
+}
+
+fn unknown(reference: &Ref) -> Decision {
+    deny("NOT_FOUND", format!("there is no {reference}"), "catalogue")
+}
+
+/// Whether `entry` may be seen and opened by `subject`.
+pub(super) fn skill(
+    state: &State,
+    world: &World<'_>,
+    entry: &SkillEntry,
+    subject: Subject,
+) -> Decision {
+    let id = &entry.id;
+    let file = || entry.path.to_string();
+    let mut verdict = by_policy(state, world, &format!("skill:{id}"));
+    // A rule about a name holds for every skill that would have it.
+    if let Some(shadowed) = world.snapshot.shadowed(id) {
+        verdict = verdict.and(by_policy(state, world, &format!("skill:{}", shadowed.by)));
+    }
+    match subject {
+        Subject::User if !entry.user_invocable => {
+            let text = format!("skill:{id} says `user-invocable: false`");
+            verdict = verdict.and(deny("USER_DISABLED", text, file()));
+        }
+        Subject::User => {}
+        Subject::Model => {
+            if entry.model_disabled {
+                let text = format!("skill:{id} says `disable-model-invocation: true`");
+                verdict = verdict.and(deny("MODEL_DISABLED", text, file()));
+            }
+            if !entry.unreadable.is_empty() {
+                let text = format!(
+                    "in skill:{id} the key {} cannot be read, so the model does not see the skill",
+                    entry.unreadable.join(", ")
+                );
+                verdict = verdict.and(deny("SECURITY_KEY_UNREADABLE", text, file()));
+            }
+            if !entry.is_described() {
+                let text = format!("skill:{id} has no description to choose it by");
+                verdict = verdict.and(deny("NO_DESCRIPTION", text, file()));
+            }
+            if !entry.paths.is_empty() {
+                let text = format!(
+                    "skill:{id} waits for a file that matches {}",
+                    entry.paths.join(", ")
+                );
+                verdict = verdict.and(deny("PATHS_NOT_TOUCHED", text, file()));
+            }
+            if let Some(pattern) = excluded(world, id) {
+                let text = format!("skill:{id} is left out of the listing");
+                let source = format!("settings, listing.exclude: `{pattern}`");
+                verdict = verdict.and(deny("EXCLUDED", text, source));
+            }
+        }
+    }
+    verdict
+}
+
+fn excluded<'a>(world: &'a World<'_>, id: &SkillId) -> Option<&'a Pattern> {
+    world.settings.listing.exclude.iter().find(|pattern| pattern.matches(id.as_str()))
+}
+
+/// Whether the index lists `entry` to the model.
+pub(super) fn is_listed(state: &State, world: &World<'_>, entry: &SkillEntry) -> bool {
+    skill(state, world, entry, Subject::Model).effect != Effect::Deny
+}
+
+/// Whether `entry` may be seen and called: policy, grant, open skills and open categories together.
+pub(super) fn tool(state: &State, world: &World<'_>, entry: &ToolEntry) -> Decision {
+    judge(state, world, entry, closed_level(state, world, &entry.category))
+}
+
+fn judge(
+    state: &State,
+    world: &World<'_>,
+    entry: &ToolEntry,
+    closed_menu: Option<&str>,
+) -> Decision {
+    let name = &entry.name;
+    let reference = format!("tool:{name}");
+    let policy = &world.settings.policy;
+    let mut verdict = by_policy(state, world, &reference);
+    if !world.settings.grant.covers(name) {
+        let text = format!("this session was not given {reference}");
+        verdict = verdict.and(deny("NOT_GRANTED", text, "grant"));
+    }
+    if entry.danger == Danger::Destructive && !policy.allows_by_name(&state.principal, &reference) {
+        let text = format!("{reference} can destroy things and no rule allows it by name");
+        verdict = verdict.and(deny("DESTRUCTIVE_HIDDEN", text, "default"));
+    }
+    if let Some(open) = state.open.iter().find(|open| open.forbids(name)) {
+        let text = format!("skill:{} forbids {reference} while it is open", open.opened.id);
+        verdict = verdict.and(deny("SKILL_FORBIDS", text, format!("skill:{}", open.opened.id)));
+    }
+    match &entry.needs_skill {
+        NeedsSkill::No => {
+            if let Some(menu) = closed_menu {
+                let text = format!("{reference} is in menu:{menu}; open menu:{menu} first");
+                verdict = verdict.and(deny("MENU_CLOSED", text, format!("menu:{menu}")));
+            }
+        }
+        NeedsSkill::Any | NeedsSkill::OneOf(_) => {
+            if !state.open.iter().any(|open| brings(open, entry)) {
+                verdict = verdict.and(needs_skill(state, world, entry));
+            }
+        }
+    }
+    verdict
+}
+
+fn needs_skill(state: &State, world: &World<'_>, entry: &ToolEntry) -> Decision {
+    let name = &entry.name;
+    // Skills the model may not see are not named to it.
+    let claimants: Vec<String> = world
+        .snapshot
+        .skills
+        .iter()
+        .filter(|skill| accepts(&entry.needs_skill, &skill.id) && covers(&skill.claims, name))
+        .filter(|skill| is_listed(state, world, skill))
+        .map(|skill| format!("skill:{}", skill.id))
+        .take(5)
+        .collect();
+    let text = match claimants.as_slice() {
+        [] => format!("tool:{name} appears only with a skill that claims it, and none is available"),
+        [one] => format!("tool:{name} appears only while {one} is open; open it first"),
+        many => format!("tool:{name} appears only while one of {} is open; open one first", many.join(", ")),
+    };
+    deny("SKILL_NOT_OPEN", text, format!("tool:{name}"))
+}
+
+/// Whether `entry` appears with `open` and leaves with it.
+pub(super) fn brings(open: &OpenSkill, entry: &ToolEntry) -> bool {
+    entry.needs_skill != NeedsSkill::No
+        && accepts(&entry.needs_skill, &open.opened.id)
+        && open.claims(&entry.name)
+}
+
+fn accepts(needs: &NeedsSkill, id: &SkillId) -> bool {
+    match needs {
+        NeedsSkill::No | NeedsSkill::Any => true,
+        NeedsSkill::OneOf(skills) => skills.iter().any(|skill| skill == id.as_str()),
+    }
+}
+
+/// Whether one of `patterns` covers `tool`. A pattern that cannot be read covers nothing.
+fn covers(patterns: &[String], tool: &ToolName) -> bool {
+    patterns.iter().any(|text| {
+        text == tool.as_str() || Pattern::new(text).is_ok_and(|pattern| pattern.matches(tool.as_str()))
+    })
+}
+
+/// The first level of `category` that is not open; none where its tools can be seen. `a/b` stands
+/// inside `a`: both have to be open.
+fn closed_level<'a>(state: &State, world: &World<'_>, category: &'a str) -> Option<&'a str> {
+    if category.is_empty() || is_direct(world) {
+        return None;
+    }
+    levels(category).find(|level| !state.menus.contains(*level))
+}
+
+/// `a`, `a/b` and `a/b/c` for `a/b/c`.
+pub(super) fn levels(category: &str) -> impl Iterator<Item = &str> {
+    category
+        .match_indices('/')
+        .filter_map(|(at, _)| category.get(..at))
+        .chain(std::iter::once(category))
+        .filter(|level| !level.is_empty())
+}
+
+/// Whether the catalogue is so small that its tools are shown without menus.
+pub(super) fn is_direct(world: &World<'_>) -> bool {
+    let snapshot = world.snapshot;
+    snapshot.tools.len() <= limits::DIRECT_TOOLS
+        && snapshot.tool_tokens.0.saturating_mul(10) <= world.settings.window
+}
+
+/// The tools that may be called now, by name.
+pub fn visible_tools<'a>(state: &State, world: &World<'a>) -> Vec<&'a ToolEntry> {
+    let shown = |entry: &&ToolEntry| tool(state, world, entry).effect != Effect::Deny;
+    world.snapshot.tools.iter().filter(shown).collect()
+}
+
+/// The categories that can be opened next, with the number of tools inside.
+pub fn menus<'a>(
+    state: &State,
+    world: &World<'a>,
+) -> BTreeMap<&'a str, (Option<&'a Category>, usize)> {
+    let mut menus: BTreeMap<&str, (Option<&Category>, usize)> = BTreeMap::new();
+    for entry in world.snapshot.tools.iter().filter(|entry| entry.needs_skill == NeedsSkill::No) {
+        let Some(level) = closed_level(state, world, &entry.category) else { continue };
+        if judge(state, world, entry, None).effect != Effect::Deny {
+            let category = world.snapshot.categories.get(level);
+            menus.entry(level).or_insert((category, 0)).1 += 1;
+        }
+    }
+    menus
+}
+
+/// Whether some tool that may be seen sits in `menu` or below it.
+pub(super) fn has_menu(state: &State, world: &World<'_>, menu: &str) -> bool {
+    world.snapshot.tools.iter().any(|entry| {
+        levels(&entry.category).any(|level| level == menu)
+            && judge(state, world, entry, None).effect != Effect::Deny
+    })
+}

@@ -1,0 +1,25 @@
+//! What a decision may look at beside the state.
+
+use concertina_types::TokenCounter;
+
+use super::settings::Settings;
+use crate::catalog::Snapshot;
+
+/// The material of a decision: immutable, given by the runtime.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// The settings the session runs under.
+    pub settings: &'a Settings,
+    /// The catalogue that the state names.
+    pub snapshot: &'a Snapshot,
+    /// The catalogue that the last listing was made from, where there was one.
+    pub listed: Option<&'a Snapshot>,
+    /// Counts tokens.
+    pub counter: &'a dyn TokenCounter,
+}
+
+impl std::fmt::Debug for World<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World").field("settings", self.settings).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,305 @@
+//! What tests are told with: skills, tools, a clock, and a bench that applies commands.
+
+use std::collections::BTreeSet;
+
+use concertina_core::catalog::{Danger, Loaded, NeedsSkill, Scope, SkillEntry, Snapshot, ToolEntry};
+use concertina_core::session::{
+    Command, Decision, Intent, Origin, PreparedSkill, Settings, Shelf, State, View, World, decide,
+    evolve, project,
+};
+use concertina_types::{
+    Digest, Event, Fact, ModelCall, OpenMode, Permissions, Ref, SessionId, SkillId, Timestamp,
+    Tokens, ToolName,
+};
+use serde_json::{Value, json};
+
+/// One token for every four bytes begun: close to real ones for English, and easy to check.
+pub fn count(text: &str) -> Tokens {
+    Tokens(text.len().div_ceil(4) as u64)
+}
+
+pub fn skill_id(text: &str) -> SkillId {
+    SkillId::new(text).unwrap()
+}
+
+pub fn tool_name(text: &str) -> ToolName {
+    ToolName::new(text).unwrap()
+}
+
+pub fn skill(id: &str, description: &str) -> SkillEntry {
+    SkillEntry {
+        id: skill_id(id),
+        scope: Scope::Project,
+        loaded_from: Loaded::Skills,
+        path: format!("skills/{id}/SKILL.md").into(),
+        also_at: Vec::new(),
+        description: Some(description.into()),
+        derived: false,
+        when_to_use: None,
+        not_for: Vec::new(),
+        tags: Vec::new(),
+        examples: Vec::new(),
+        parameters: Vec::new(),
+        version: None,
+        argument_hint: None,
+        claims: Vec::new(),
+        context: OpenMode::Inline,
+        paths: Vec::new(),
+        requires: Vec::new(),
+        model_disabled: false,
+        user_invocable: true,
+        unreadable: Vec::new(),
+        bytes: 100,
+        head: Digest::of(description.as_bytes()),
+        findings: 0,
+    }
+}
+
+pub fn tool(name: &str) -> ToolEntry {
+    ToolEntry {
+        name: tool_name(name),
+        description: format!("Does {name}."),
+        parameters: json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
+        category: String::new(),
+        danger: Danger::Safe,
+        needs_skill: NeedsSkill::No,
+        runner: "exec".into(),
+        permissions: Permissions::default(),
+        digest: Digest::of(name.as_bytes()),
+    }
+}
+
+pub fn snapshot(mut skills: Vec<SkillEntry>, mut tools: Vec<ToolEntry>) -> Snapshot {
+    skills.sort_by(|a, b| a.id.cmp(&b.id));
+    tools.sort_by(|a, b| a.name.cmp(&b.name));
+    let tool_tokens = tools.iter().map(|tool| count(&tool.parameters.to_string())).sum();
+    Snapshot { skills, tools, tool_tokens, ..Snapshot::default() }
+}
+
+/// A session with its log, its texts and its clock.
+pub struct Bench {
+    pub settings: Settings,
+    pub snapshot: Snapshot,
+    listed: Option<Snapshot>,
+    pub state: State,
+    pub log: Vec<Event>,
+    pub shelf: Shelf,
+    now: i64,
+    calls: u64,
+}
+
+impl Bench {
+    pub fn new(settings: Settings, snapshot: Snapshot) -> Self {
+        let mut bench = Self {
+            settings,
+            snapshot,
+            listed: None,
+            state: State::default(),
+            log: Vec::new(),
+            shelf: Shelf::default(),
+            now: 1_000,
+            calls: 0,
+        };
+        let settings = serde_json::to_string(&bench.settings).unwrap();
+        bench.apply(Command::Start { principal: "ann".into(), parent: None, settings });
+        bench.index();
+        bench
+    }
+
+    pub fn of(skills: Vec<SkillEntry>, tools: Vec<ToolEntry>) -> Self {
+        Self::new(Settings::default(), snapshot(skills, tools))
+    }
+
+    fn index(&mut self) {
+        let snapshot = serde_json::to_string(&self.snapshot).unwrap();
+        self.apply(Command::Index { snapshot });
+    }
+
+    /// Another catalogue is found on the disk.
+    pub fn change(&mut self, change: impl FnOnce(&mut Snapshot)) {
+        change(&mut self.snapshot);
+        self.index();
+    }
+
+    pub fn decide(&mut self, command: Command) -> Decision {
+        self.now += 1;
+        let world = World {
+            settings: &self.settings,
+            snapshot: &self.snapshot,
+            listed: self.listed.as_ref(),
+            counter: &count,
+        };
+        decide(&self.state, &world, Timestamp(self.now), command)
+    }
+
+    /// Decides, seals, keeps and evolves.
+    pub fn apply(&mut self, command: Command) -> Decision {
+        let decision = self.decide(command);
+        self.record(&decision);
+        decision
+    }
+
+    pub fn record(&mut self, decision: &Decision) {
+        for text in &decision.content {
+            self.shelf.put(text.as_str());
+        }
+        let session = SessionId::new("s-1").unwrap();
+        for draft in &decision.drafts {
+            let event = draft.clone().seal(&session, self.log.last());
+            self.state = evolve(std::mem::take(&mut self.state), &event);
+            if matches!(event.fact, Fact::ListingDisclosed { .. }) {
+                self.listed = Some(self.snapshot.clone());
+            }
+            self.log.push(event);
+        }
+        if self.state.listed.is_none() {
+            self.listed = None;
+        }
+    }
+
+    /// Another process takes the session over: all it has is the log.
+    pub fn resume(&mut self) {
+        self.state = fold(&self.log);
+    }
+
+    pub fn view(&self) -> View {
+        let world = World {
+            settings: &self.settings,
+            snapshot: &self.snapshot,
+            listed: self.listed.as_ref(),
+            counter: &count,
+        };
+        project(&self.state, &world, &self.shelf)
+    }
+
+    pub fn turn(&mut self) -> Vec<Fact> {
+        let decision = self.apply(Command::Turn);
+        decision.drafts.into_iter().map(|draft| draft.fact).collect()
+    }
+
+    /// The text of the listing that a new turn shows; empty where it shows none.
+    pub fn disclosed(&mut self) -> String {
+        let text = |fact: &Fact| match fact {
+            Fact::ListingDisclosed { text, .. } => Some(text.digest),
+            _ => None,
+        };
+        let digest = self.turn().iter().find_map(text);
+        digest.map_or(String::new(), |digest| self.shelf.get(&digest).unwrap().to_string())
+    }
+
+    /// The model says something and makes one call; this is its origin.
+    pub fn asks(&mut self, name: &str) -> Origin {
+        self.calls += 1;
+        let id = format!("c{}", self.calls);
+        self.says("", vec![ModelCall { id: id.clone(), name: name.into(), arguments: "{}".into() }]);
+        Origin::model(id)
+    }
+
+    pub fn says(&mut self, text: &str, calls: Vec<ModelCall>) {
+        let fact = Fact::ModelReplied {
+            text: concertina_types::Blob::of(text),
+            tokens: count(text),
+            calls,
+            usage: None,
+        };
+        self.apply(Command::Observe(Box::new(fact), vec![text.to_owned()]));
+    }
+
+    pub fn open(&mut self, id: &str) -> Decision {
+        let origin = self.asks("open");
+        let skill = Box::new(self.prepared(id));
+        self.apply(Command::OpenSkill { origin, skill, can_fork: true })
+    }
+
+    pub fn open_by_hand(&mut self, id: &str) -> Decision {
+        let skill = Box::new(self.prepared(id));
+        self.apply(Command::OpenSkill { origin: Origin::user(), skill, can_fork: true })
+    }
+
+    /// The skill as it would be read from its file.
+    pub fn prepared(&self, id: &str) -> PreparedSkill {
+        let entry = self.snapshot.skill(&skill_id(id));
+        PreparedSkill {
+            id: skill_id(id),
+            digest: entry.map_or(Digest::of(b""), |entry| entry.head),
+            version: None,
+            mode: entry.map_or(OpenMode::Inline, |entry| entry.context),
+            text: format!("Instructions of {id}.\n"),
+            tools: entry.map_or(Vec::new(), |entry| entry.claims.clone()),
+            disallowed_tools: Vec::new(),
+            permissions: Permissions::default(),
+            knowledge: Vec::new(),
+            model: None,
+            effort: None,
+            hooks: Vec::new(),
+            substitutions: Vec::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    pub fn menu(&mut self, menu: &str) -> Decision {
+        let origin = self.asks("open");
+        self.apply(Command::OpenMenu { origin, menu: menu.into() })
+    }
+
+    pub fn close(&mut self, reference: &str) -> Decision {
+        let origin = self.asks("close");
+        let reference: Ref = reference.parse().unwrap();
+        self.apply(Command::Close { origin, reference })
+    }
+
+    pub fn call(&mut self, tool: &str, arguments: Value) -> (Origin, Decision) {
+        let origin = self.asks("call");
+        let command =
+            Command::Call { origin: origin.clone(), tool: tool_name(tool), arguments };
+        let decision = self.apply(command);
+        (origin, decision)
+    }
+
+    /// Calls a tool and takes note of its output.
+    pub fn run(&mut self, tool: &str, output: &str) -> Decision {
+        let (origin, mut decision) = self.call(tool, json!({}));
+        let ticket = intent(&mut decision).admit(&self.log).unwrap();
+        let outcome = concertina_types::CallOutcome::Done {
+            exit: 0,
+            output: concertina_types::Blob::of(output),
+            dropped: 0,
+        };
+        let output = output.to_owned();
+        self.apply(Command::Done { origin, id: ticket.id(), outcome, output })
+    }
+
+    /// The names of the tools that a call would be admitted for, found by trying each.
+    pub fn callable(&mut self) -> BTreeSet<String> {
+        let names: Vec<ToolName> = self.snapshot.tools.iter().map(|tool| tool.name.clone()).collect();
+        names
+            .into_iter()
+            .filter(|tool| {
+                let command = Command::Call {
+                    origin: Origin::user(),
+                    tool: tool.clone(),
+                    arguments: Value::Null,
+                };
+                self.decide(command).intent.is_some()
+            })
+            .map(|tool| tool.to_string())
+            .collect()
+    }
+}
+
+pub fn intent(decision: &mut Decision) -> Intent {
+    decision.intent.take().expect("the call is admitted")
+}
+
+pub fn fold(log: &[Event]) -> State {
+    log.iter().fold(State::default(), evolve)
+}
+
+/// The code with which a request was refused; empty where it was not.
+pub fn code(decision: &Decision) -> &str {
+    decision.refusal.as_ref().map_or("", |refusal| refusal.code.as_str())
+}
+
+pub fn answer(decision: &Decision) -> &str {
+    decision.answer.as_ref().map_or("", |answer| answer.text.as_str())
+}

@@ -1,0 +1,111 @@
+//! Which keywords of a schema are checked.
+
+use serde_json::Value;
+
+use super::DEPTH;
+use super::validate::{TYPES, pattern};
+
+/// Keywords that are checked.
+const CHECKED: [&str; 20] = [
+    "type",
+    "enum",
+    "const",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "items",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "properties",
+    "required",
+    "additionalProperties",
+    "minProperties",
+    "maxProperties",
+];
+
+/// Keywords that describe and check nothing, by the standard.
+const DESCRIBING: [&str; 15] = [
+    "title",
+    "description",
+    "default",
+    "examples",
+    "example",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "format",
+    "contentEncoding",
+    "contentMediaType",
+    "$schema",
+    "$id",
+    "$comment",
+    // Definitions check nothing; `$ref` would, and is named.
+    "$defs",
+];
+
+/// The keywords of `schema` that a check ignores, each with a JSON pointer to it: keywords outside
+/// the subset, types that do not exist, patterns that cannot be read.
+///
+/// ```
+/// use concertina_format::parameters::unsupported_keywords;
+/// let schema = serde_json::json!({"properties": {"day": {"oneOf": [], "type": "date"}}});
+/// assert_eq!(
+///     unsupported_keywords(&schema),
+///     ["/properties/day/oneOf", "/properties/day/type"]
+/// );
+/// ```
+pub fn unsupported_keywords(schema: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    collect(schema, "", 0, &mut found);
+    found
+}
+
+fn collect(schema: &Value, pointer: &str, depth: usize, found: &mut Vec<String>) {
+    let Value::Object(map) = schema else {
+        if !schema.is_boolean() {
+            found.push(pointer.to_owned());
+        }
+        return;
+    };
+    if depth > DEPTH {
+        found.push(pointer.to_owned());
+        return;
+    }
+    for (key, value) in map {
+        let here = format!("{pointer}/{}", escape(key));
+        match key.as_str() {
+            "type" if !names_types(value) => found.push(here),
+            "pattern" if value.as_str().is_none_or(|text| pattern(text).is_none()) => {
+                found.push(here);
+            }
+            "properties" => match value.as_object() {
+                Some(properties) => {
+                    for (name, property) in properties {
+                        let at = format!("{here}/{}", escape(name));
+                        collect(property, &at, depth + 1, found);
+                    }
+                }
+                None => found.push(here),
+            },
+            "items" | "additionalProperties" => collect(value, &here, depth + 1, found),
+            known if CHECKED.contains(&known) || DESCRIBING.contains(&known) => {}
+            _ => found.push(here),
+        }
+    }
+}
+
+fn names_types(value: &Value) -> bool {
+    let known = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
+    known(value) || value.as_array().is_some_and(|names| names.iter().all(known))
+}
+
+/// A step of a JSON pointer.
+pub(super) fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}

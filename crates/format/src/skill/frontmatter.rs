@@ -1,0 +1,292 @@
+//! A frontmatter to its keys: as YAML where it is, else one key at a time.
+
+use concertina_types::Span;
+
+use super::codes::Code;
+use super::fence::Language;
+use super::findings::Findings;
+use super::foreign;
+use super::keys::{Key, Separator, key_line};
+use super::lines;
+use super::node::{Entry, Kind, Node, Style};
+use super::repair;
+use super::simple;
+use super::yaml::{self, Fault};
+
+/// The keys of a frontmatter in the order of the file; repeated ones are still there.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    pub(super) entries: Vec<Entry>,
+    /// Security keys that are there and cannot be read.
+    pub(super) unreadable: Vec<Key>,
+}
+
+/// Reads the frontmatter at `span` of `text`; `None` where it is refused as a whole.
+pub(super) fn read(
+    text: &str,
+    span: Span,
+    language: Language,
+    findings: &mut Findings,
+) -> Option<Fields> {
+    let source = span.of(text);
+    let fields = match language {
+        Language::Yaml => match simple::parse(source, span.start) {
+            Some(node) => Ok(from_node(node, source, span.start, findings)),
+            None => yaml_fields(source, span.start, findings),
+        },
+        Language::Toml => toml_fields(source, span.start, findings),
+        Language::Json => json_fields(source, span.start, findings),
+    };
+    match fields {
+        Ok(mut fields) => {
+            if fields.entries.iter().all(|entry| Key::of(&entry.key) != Some(Key::Name)) {
+                let found = lines::heading(source);
+                let why = "is written as a heading";
+                adopt(&found, Code::HeadingKey, why, span.start, &mut fields, findings);
+            }
+            Some(fields)
+        }
+        Err(Fault::TooComplex { at }) => {
+            let message = "the frontmatter nests too deeply or has too many parts";
+            findings.add(Code::TooComplex, at, message.to_owned());
+            None
+        }
+        Err(Fault::Syntax { .. }) => Some(Fields::default()),
+    }
+}
+
+fn yaml_fields(source: &str, base: usize, findings: &mut Findings) -> Result<Fields, Fault> {
+    match yaml::parse(source, base) {
+        Ok(tree) if is_mapping(&tree.root, source, base) => {
+            for &at in &tree.aliases {
+                findings.add(Code::Alias, at, "an alias was replaced by its value".to_owned());
+            }
+            for &at in &tree.tags {
+                findings.add(Code::Tag, at, "a tag was ignored".to_owned());
+            }
+            let mut fields = from_node(tree.root, source, base, findings);
+            swallowed(source, base, &mut fields, findings);
+            Ok(fields)
+        }
+        Err(Fault::TooComplex { at }) => Err(Fault::TooComplex { at }),
+        Ok(tree) if tree.root.is_null() => Ok(Fields::default()),
+        Ok(_) | Err(Fault::Syntax { .. }) => key_by_key(source, base, findings),
+    }
+}
+
+/// Takes keys that stand in lines which are none, where the key is not given otherwise.
+fn adopt(
+    found: &[(Key, usize, &str)],
+    code: Code,
+    why: &str,
+    base: usize,
+    fields: &mut Fields,
+    findings: &mut Findings,
+) {
+    for &(key, at, value) in found {
+        let at = base + at;
+        let name = key.canonical();
+        if fields.entries.iter().any(|entry| Key::of(&entry.key) == Some(key)) {
+            continue;
+        }
+        findings.add(code, at, format!("`{name}` {why}"));
+        let value = Node::text(value.trim(), Span::new(at, at + value.len()));
+        fields.entries.push(Entry { key: name.to_owned(), at, value });
+    }
+}
+
+/// Whether a node is what a frontmatter should be, and no key of it hides another behind an odd
+/// separator.
+fn is_mapping(node: &Node, source: &str, base: usize) -> bool {
+    match &node.kind {
+        Kind::Map(entries) => {
+            entries.iter().all(|entry| {
+                // A key that is a collection, such as `{{ name }}`, is no key.
+                let odd = key_line(&entry.key).is_some_and(|found| {
+                    Key::of(found.key).is_some()
+                        && matches!(
+                            found.separator,
+                            Separator::ColonOnly | Separator::FullWidth | Separator::Colon
+                        )
+                });
+                !odd
+            }) && !source
+                .get(node.span.start.saturating_sub(base)..)
+                .is_some_and(|s| s.starts_with("{{"))
+        }
+        Kind::List(items) => {
+            !items.is_empty() && items.iter().all(|item| matches!(item.kind, Kind::Map(_)))
+        }
+        Kind::Scalar(..) => false,
+    }
+}
+
+fn from_node(node: Node, source: &str, base: usize, findings: &mut Findings) -> Fields {
+    let entries = match node.kind {
+        Kind::Map(entries) => entries,
+        Kind::List(items) => {
+            let message = "the frontmatter is a list; its entries were taken together";
+            findings.add(Code::ListOfKeys, node.span.start, message.to_owned());
+            let maps = items.into_iter().filter_map(|item| match item.kind {
+                Kind::Map(entries) => Some(entries),
+                _ => None,
+            });
+            maps.flatten().collect()
+        }
+        Kind::Scalar(..) => Vec::new(),
+    };
+    if source.contains(" #") {
+        for entry in &entries {
+            comment(entry, source, base, findings);
+        }
+    }
+    Fields { entries, unreadable: Vec::new() }
+}
+
+/// Says where a comment cuts a plain value, which its writer may not have meant.
+fn comment(entry: &Entry, source: &str, base: usize, findings: &mut Findings) {
+    if !matches!(entry.value.kind, Kind::Scalar(_, Style::Plain)) {
+        return;
+    }
+    let end = entry.value.span.end.saturating_sub(base);
+    let rest = source.get(end..).unwrap_or_default();
+    let line = rest.lines().next().unwrap_or_default();
+    let tail = line.trim_start_matches([' ', '\t']);
+    if tail.starts_with('#') {
+        let message = format!("text after ` #` in `{}` is a comment and not part of it", entry.key);
+        findings.add(Code::CommentInValue, base + end + line.len() - tail.len(), message);
+    }
+}
+
+/// A value in quotes can run over lines that look like keys. Where such a line is a security key,
+/// it counts as unreadable.
+fn swallowed(source: &str, base: usize, fields: &mut Fields, findings: &mut Findings) {
+    let mut at = base;
+    for line in source.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let found = key_line(line.trim_end_matches('\n'));
+        let Some(key) = found.and_then(|found| Key::of(found.key)).filter(|key| key.is_security())
+        else {
+            continue;
+        };
+        if !fields.entries.iter().any(|entry| entry.at == start) {
+            unreadable(key, start, fields, findings);
+        }
+    }
+}
+
+fn unreadable(key: Key, at: usize, fields: &mut Fields, findings: &mut Findings) {
+    let message =
+        format!("`{}` cannot be read; the skill is not shown to the model", key.canonical());
+    findings.add(Code::SecurityKeyUnreadable, at, message);
+    if !fields.unreadable.contains(&key) {
+        fields.unreadable.push(key);
+    }
+}
+
+/// Lines outside all keys that are reported one by one.
+const STRAY_LINES: usize = 10;
+
+fn key_by_key(source: &str, base: usize, findings: &mut Findings) -> Result<Fields, Fault> {
+    if source.trim_start().starts_with('{')
+        && let Ok(node) = foreign::json(source, base)
+    {
+        findings.add(Code::Json, base, "the frontmatter is JSON; it was read as such".to_owned());
+        return Ok(from_node(node, "", base, findings));
+    }
+    let cut = lines::split(source);
+    if !cut.blocks.is_empty()
+        && cut.blocks.iter().all(|block| block.separator == Separator::Equals)
+        && let Ok(node) = foreign::toml(source, base)
+    {
+        findings.add(Code::Toml, base, "the frontmatter is TOML; it was read as such".to_owned());
+        return Ok(from_node(node, "", base, findings));
+    }
+    let mut fields = Fields::default();
+    if cut.blocks.is_empty() {
+        let found = lines::bare(source);
+        adopt(
+            &found,
+            Code::MissingColon,
+            "is not followed by a colon",
+            base,
+            &mut fields,
+            findings,
+        );
+        if !fields.entries.is_empty() {
+            return Ok(fields);
+        }
+    }
+    for &stray in cut.stray.iter().take(STRAY_LINES) {
+        let message = "the line belongs to no key; it was left out";
+        findings.add(Code::StrayLine, base + stray, message.to_owned());
+    }
+    if cut.blocks.is_empty() {
+        let message = "the frontmatter holds no keys";
+        findings.add(Code::NotMapping, base, message.to_owned());
+    }
+    let anchors = anchors(&cut.blocks);
+    for block in &cut.blocks {
+        let at = base + block.start + block.key_at;
+        if let Some(value) = repair::value(block, base, findings)? {
+            fields.entries.push(Entry { key: block.key.to_owned(), at, value });
+        } else if let Some(key) = block.known().filter(|key| key.is_security()) {
+            unreadable(key, at, &mut fields, findings);
+        } else {
+            let message =
+                format!("`{}` cannot be read; the other keys are not affected", block.key);
+            findings.add(Code::KeyUnreadable, at, message);
+        }
+    }
+    resolve(&mut fields, &anchors);
+    for entry in &fields.entries {
+        comment(entry, source, base, findings);
+    }
+    Ok(fields)
+}
+
+/// Anchored one-line values, so that an alias survives a broken neighbour.
+fn anchors<'t>(blocks: &[lines::Block<'t>]) -> Vec<(&'t str, &'t str)> {
+    let anchored = blocks.iter().filter_map(|block| {
+        let value = block.text.get(block.value_at..)?.trim();
+        let (name, value) = value.strip_prefix('&')?.split_once(' ')?;
+        (!value.contains('\n')).then_some((name, value.trim()))
+    });
+    anchored.collect()
+}
+
+fn resolve(fields: &mut Fields, anchors: &[(&str, &str)]) {
+    for entry in &mut fields.entries {
+        if let Kind::Scalar(text, _) = &mut entry.value.kind
+            && let Some(name) = text.strip_prefix('*')
+            && let Some((_, value)) = anchors.iter().rev().find(|(anchor, _)| *anchor == name)
+        {
+            *text = (*value).to_owned();
+        }
+    }
+}
+
+fn toml_fields(source: &str, base: usize, findings: &mut Findings) -> Result<Fields, Fault> {
+    match foreign::toml(source, base) {
+        Ok(node) => Ok(from_node(node, "", base, findings)),
+        Err(Fault::Syntax { at, message }) => {
+            let message =
+                format!("the TOML is broken here ({})", message.lines().next().unwrap_or_default());
+            findings.add(Code::Yaml, at, message);
+            key_by_key(source, base, findings)
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+fn json_fields(source: &str, base: usize, findings: &mut Findings) -> Result<Fields, Fault> {
+    match foreign::json(source, base) {
+        Ok(node) => Ok(from_node(node, "", base, findings)),
+        Err(Fault::Syntax { at, .. }) => {
+            findings.add(Code::Yaml, at, "the JSON is broken".to_owned());
+            yaml_fields(source, base, findings)
+        }
+        Err(fault) => Err(fault),
+    }
+}

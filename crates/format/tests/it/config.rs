@@ -1,0 +1,375 @@
+//! `concertina.toml`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test may fail by panicking"
+)]
+
+use concertina_format::config::{
+    Config, ConfigOrigin, Danger, NeedsSkill, PolicySetting, SourceProfile, Tier, ToolKind, parse,
+    parse_onto,
+};
+use concertina_types::{Diagnostic, ToolName, limits};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::findings::{codes, lines};
+
+fn user(text: &str) -> (Config, Vec<Diagnostic>) {
+    parse(text, ConfigOrigin::User)
+}
+
+fn workspace(text: &str) -> (Config, Vec<Diagnostic>) {
+    parse(text, ConfigOrigin::Workspace)
+}
+
+/// A file that uses everything.
+const FULL: &str = r#"
+[sources]
+roots = ["shared/skills"]
+profile = "claude"
+exclude = ["drafts/**"]
+
+[listing]
+window = 100_000
+percent = 2
+chars = 4000
+entry_chars = 120
+pinned = ["tides"]
+exclude = ["old-*"]
+inline_tokens = 300
+
+[context]
+budget = 60_000
+
+[trust]
+paths = ["/home/ada/harbour"]
+
+[policy]
+allow = ["tool:sql/*", "skill:tides"]
+ask = ["tool:git/*"]
+deny = ["skill:deploy"]
+[policy.principals.guest]
+allow = ["skill:tides"]
+deny = ["tool:*"]
+
+[menu]
+charts = ["chart/*"]
+[menu.database]
+title = "Databases"
+description = "ask the harbour's records"
+tools = ["sql/*"]
+servers = ["records"]
+
+[tool.lint]
+argv = ["ruff", "check", "--select=${rule}", "--", "${path}"]
+description = "check Python files"
+category = "code"
+cwd = "src"
+env = ["PATH"]
+timeout_s = 20
+output_bytes = 65536
+danger = "safe"
+needs_skill = ["style"]
+[tool.lint.parameters]
+type = "object"
+required = ["path"]
+properties.path = {type = "string"}
+properties.rule = {type = "string"}
+[tool.lint.permissions]
+read = {paths = ["src/**"]}
+execute = {allowed = ["ruff *"]}
+
+[tool."sql/query"]
+kind = "sqlite"
+seed = "records.sql"
+max_rows = 50
+needs_skill = true
+
+[upstream.records]
+command = "records-mcp"
+args = ["--stdio"]
+env = ["RECORDS_TOKEN"]
+[upstream.weather]
+url = "https://weather.example/mcp"
+
+[run]
+task = "When is high water?"
+model = "scripted:answers.json"
+
+[model]
+name = "openai:small"
+base_url = "http://localhost:9/v1"
+effort = "low"
+max_output_tokens = 900
+
+[store]
+path = "/var/lib/concertina"
+[telemetry]
+endpoint = "http://localhost:4318"
+content = true
+[sandbox]
+tier = "l2"
+"#;
+
+#[test]
+fn every_section_is_read() {
+    let (config, findings) = user(FULL);
+    assert_eq!(lines(&findings), "");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&config).unwrap());
+}
+
+#[test]
+fn nothing_said_means_the_limits() {
+    let (config, findings) = user("");
+    assert!(findings.is_empty());
+    assert_eq!(config, Config::default());
+    assert_eq!(config.listing.window, limits::WINDOW);
+    assert_eq!(config.listing.chars, limits::LISTING_CHARS);
+    assert_eq!(config.sources.profile, SourceProfile::AgentSkills);
+    assert_eq!(config.policy, PolicySetting::Absent);
+}
+
+#[test]
+fn tools_are_careful_unless_they_say_otherwise() {
+    let (config, findings) = user(
+        "[tool.fetch]\nargv = [\"fetch\"]\n[tool.rows]\nkind = \"sqlite\"\ndatabase = \"a.db\"\n",
+    );
+    assert_eq!(lines(&findings), "");
+    let tools: Vec<_> = config.tools.values().collect();
+    assert_eq!((tools[0].danger, tools[1].danger), (Danger::Writes, Danger::Safe));
+    assert_eq!(tools[0].needs_skill, NeedsSkill::No);
+    assert_eq!(tools[1].parameters["required"], json!(["query"]));
+    let ToolKind::Exec(exec) = &tools[0].kind else { panic!("a program") };
+    assert_eq!(exec.timeout_s, limits::TOOL_SECONDS);
+    assert_eq!(exec.output_bytes, limits::OUTPUT_BYTES as u64);
+}
+
+#[test]
+fn a_value_fills_exactly_one_argument() {
+    let (config, _) = user(
+        "[tool.t]\nargv = [\"p\", \"-n=${n}\", \"${s}\", \"$${HOME}\", \"${l}\"]\n\
+         parameters.properties = {n = {}, s = {}, l = {}}\n",
+    );
+    let ToolKind::Exec(exec) = &config.tools.values().next().unwrap().kind else { panic!() };
+    let fill = |value: serde_json::Value| exec.fill(value.as_object().unwrap());
+    assert_eq!(
+        fill(json!({"n": 3, "s": "a; rm ${n}", "l": [1, "x"]})),
+        ["p", "-n=3", "a; rm ${n}", "${HOME}", "[1,\"x\"]"]
+    );
+    assert_eq!(
+        fill(json!({"s": "", "n": null})),
+        ["p", "", "${HOME}"],
+        "what is not given is left out"
+    );
+}
+
+#[test]
+fn unknown_keys_are_errors_with_a_suggestion() {
+    let (config, findings) = user(
+        "[listing]\nwindows = 5\npercent = 3\n[tools.x]\nargv = [\"x\"]\n\
+         [sources]\nprofile = \"claud\"\n[menu.a]\ntool = []\n[zebra]\n",
+    );
+    insta::assert_snapshot!(lines(&findings));
+    assert_eq!(config.listing.percent, 3);
+    assert!(config.tools.is_empty());
+}
+
+#[test]
+fn a_broken_part_costs_only_itself() {
+    let (config, findings) = user(
+        "[listing]\nchars = \"many\"\nentry_chars = 90\n\
+         [tool.none]\ndescription = \"no argv\"\n\
+         [tool.hurt]\nargv = [\"x\", \"${file}\"]\nparameters.properties = {files = {}}\n\
+         [tool.shell]\nargv = [\"/bin/sh\", \"-c\", \"ls ${dir}\"]\nparameters.properties = {dir = {}}\n\
+         [tool.any]\nargv = [\"${program}\"]\nparameters.properties = {program = {}}\n\
+         [tool.risky]\nargv = [\"x\"]\ndangr = \"destructive\"\n\
+         [tool.odd]\nkind = \"exe\"\nargv = [\"x\"]\n\
+         [tool.both]\nkind = \"sqlite\"\nseed = \"a\"\ndatabase = \"b\"\n\
+         [tool.\"a b\"]\nargv = [\"x\"]\n\
+         [tool.grant]\nargv = [\"x\"]\npermissions = {red = [], write = \"all\"}\n\
+         [tool.good]\nargv = [\"sh\", \"-c\", \"ls \\\"$1\\\"\", \"sh\", \"${dir}\"]\nparameters.properties = {dir = {}}\n\
+         [upstream.a]\n[upstream.b]\nurl = \"https://b.example\"\n",
+    );
+    insta::assert_snapshot!(lines(&findings));
+    assert_eq!(config.listing.entry_chars, 90);
+    assert_eq!(config.listing.chars, limits::LISTING_CHARS);
+    let tools: Vec<_> = config.tools.keys().map(ToolName::as_str).collect();
+    assert_eq!(tools, ["good"]);
+    assert_eq!(config.upstreams.keys().collect::<Vec<_>>(), ["b"]);
+}
+
+#[test]
+fn a_syntax_error_costs_its_lines() {
+    let (config, findings) =
+        user("[listing]\npercent = = 2\nchars = 4000\n\n[tool.good]\nargv = [\"x\"]\n");
+    assert!(codes(&findings).contains(&"CONFIG_SYNTAX"));
+    assert_eq!(findings[0].line, Some(2));
+    assert_eq!(config.tools.len(), 1);
+    assert_eq!(config.policy, PolicySetting::Absent, "there is no policy to lose");
+}
+
+#[test]
+fn law5_a_policy_that_cannot_be_read_in_full_is_unreadable() {
+    for text in [
+        "policy = 3",
+        "[policy]\ndeny = \"skill:x\"",
+        "[policy]\ndenny = [\"skill:x\"]",
+        "[policy]\ndeny = [\"skills:x\"]",
+        "[policy]\ndeny = [\"deploy\"]",
+        "[policy]\ndeny = [\"skill:[\"]",
+        "[policy]\ndeny = [\"skill:x\"",
+        "[policy]\ndeny = [\"skill:x]\n[tool.a]\nargv=[\"a\"]",
+        "[policy]\ndeny == [\"skill:x\"]\nallow = [\"*\"]",
+        "[policy]\n[policy.principals.a]\nallw = []",
+        "[policy]\nprincipals = 3",
+        "[policy.principals]\na = 3",
+        "[policy\ndeny = [\"skill:x\"]",
+        "policy.deny = = [\"skill:x\"]",
+        "[tool.a]\nargv = [\"a\n[policy]\ndeny = [\"skill:x\"]",
+        "[tool.a]\ndescription = \"\"\"never closed\n[listing]\n[policy]\ndeny = [\"skill:x\"]",
+        "[policy]\ndeny = [\"skill:x\"]\n[policy]\nask = []",
+    ] {
+        let (config, findings) = user(text);
+        assert_eq!(config.policy, PolicySetting::Unreadable, "{text}\n{}", lines(&findings));
+        assert_eq!(findings.last().unwrap().code, "POLICY_UNREADABLE", "{text}");
+    }
+    // An error elsewhere leaves the policy alone.
+    let (config, _) =
+        user("[policy]\ndeny = [\"skill:x\"]\n[listing]\na\n[tool.b]\nargv = [\"b\"]\n");
+    assert!(matches!(config.policy, PolicySetting::Rules(_)));
+}
+
+#[test]
+fn an_unreadable_policy_stays_unreadable() {
+    let (config, _) = parse("[policy]\ndeny = 3", ConfigOrigin::Managed);
+    let (config, _) = parse_onto(config, "[policy]\ndeny = []", ConfigOrigin::User);
+    assert_eq!(config.policy, PolicySetting::Unreadable);
+}
+
+#[test]
+fn s10_s16_a_workspace_may_only_narrow() {
+    let (config, findings) = workspace(
+        "[store]\npath = \"x\"\n[trust]\npaths = [\"/\"]\n\
+         [model]\nname = \"openai:big\"\nbase_url = \"http://evil.example\"\n\
+         [run]\nmodel = \"anthropic:big\"\ntask = \"t\"\n\
+         [telemetry]\nendpoint = \"http://evil.example\"\ncontent = true\n\
+         [sandbox]\ntier = \"none\"\nmode = \"yolo\"\n\
+         [listing]\npercent = 3\n",
+    );
+    insta::assert_snapshot!(lines(&findings));
+    let mut expected = Config::default();
+    expected.run.task = Some("t".into());
+    expected.listing.percent = 3;
+    assert_eq!(config, expected);
+    let (config, findings) =
+        workspace("[run]\nmodel = \"scripted:a.json\"\n[sandbox]\ntier = \"l3\"\n");
+    assert!(findings.is_empty());
+    assert_eq!(config.run.model.as_deref(), Some("scripted:a.json"));
+    assert_eq!(config.sandbox.tier, Tier::L3);
+}
+
+#[test]
+fn a_workspace_adds_no_permission_where_a_policy_is_stated() {
+    let (above, _) = user("[policy]\nask = [\"tool:git/*\"]\n");
+    let text = "[policy]\nallow = [\"tool:*\"]\ndeny = [\"tool:rm\"]\n";
+    let (config, findings) = parse_onto(above, text, ConfigOrigin::Workspace);
+    let PolicySetting::Rules(policy) = config.policy else { panic!("readable") };
+    assert!(policy.allow.is_empty());
+    assert_eq!((policy.ask, policy.deny), (vec!["tool:git/*".into()], vec!["tool:rm".into()]));
+    assert_eq!(codes(&findings), ["WORKSPACE_REFUSED"]);
+}
+
+#[test]
+fn a_workspace_may_narrow_a_principal_but_not_widen_one() {
+    let (above, _) = user("[policy.principals.guest]\nallow = [\"skill:tides\"]\n");
+    let text = "[policy.principals]\nguest.allow = [\"*\"]\nbot.allow = [\"skill:a\"]\n";
+    let (config, findings) = parse_onto(above, text, ConfigOrigin::Workspace);
+    let PolicySetting::Rules(policy) = config.policy else { panic!("readable") };
+    assert_eq!(policy.principals["guest"].allow, ["skill:tides"]);
+    assert_eq!(policy.principals["bot"].allow, ["skill:a"]);
+    assert_eq!(codes(&findings), ["WORKSPACE_REFUSED"]);
+}
+
+#[test]
+fn the_first_definition_of_a_tool_stays() {
+    let (above, _) = user("[tool.a]\nargv = [\"good\"]\n");
+    let text = "[tool.a]\nargv = [\"evil\"]\n[tool.b]\nargv = [\"b\"]\n";
+    let (config, findings) = parse_onto(above, text, ConfigOrigin::Workspace);
+    assert_eq!(codes(&findings), ["ALREADY_DEFINED"]);
+    let ToolKind::Exec(exec) = &config.tools.values().next().unwrap().kind else { panic!() };
+    assert_eq!(exec.argv, ["good"]);
+    assert_eq!(config.tools.len(), 2);
+}
+
+#[test]
+fn what_is_managed_stays() {
+    let managed = "[listing]\nchars = 4000\nexclude = [\"a\"]\n[sandbox]\ntier = \"l2\"\n";
+    let (config, _) = parse(managed, ConfigOrigin::Managed);
+    let text = "[listing]\nchars = 9\npercent = 5\nexclude = [\"b\"]\n[sandbox]\ntier = \"none\"\n";
+    let (config, findings) = parse_onto(config, text, ConfigOrigin::User);
+    assert_eq!(codes(&findings), ["SET_BY_MANAGED", "SET_BY_MANAGED"]);
+    assert_eq!((config.listing.chars, config.listing.percent), (4_000, 5));
+    assert_eq!(config.listing.exclude, ["a", "b"]);
+    assert_eq!(config.sandbox.tier, Tier::L2);
+}
+
+#[test]
+fn a_schema_that_is_not_checked_is_reported() {
+    let (config, findings) =
+        user("[tool.a]\nargv = [\"a\"]\nparameters = {path = {type = \"string\"}}\n");
+    insta::assert_snapshot!(lines(&findings), @"3:14 warning SCHEMA_UNSUPPORTED: `tool.a.parameters`: `/path` is not checked (write parameters below `properties`, and use the keywords that are checked)");
+    assert_eq!(config.tools.len(), 1);
+}
+
+#[test]
+fn a_huge_file_is_refused_and_denies() {
+    let (config, findings) = user(&"# x\n".repeat(300_000));
+    assert_eq!(codes(&findings), ["CONFIG_TOO_LARGE", "POLICY_UNREADABLE"]);
+    assert_eq!(config.policy, PolicySetting::Unreadable);
+}
+
+proptest! {
+    /// Whatever the text is, reading it ends, and says where.
+    #[test]
+    fn law_any_text_is_read(text in "\\PC{0,60}", origin in 0usize..3) {
+        let origin =
+            [ConfigOrigin::Managed, ConfigOrigin::User, ConfigOrigin::Workspace][origin];
+        let _ = parse(&text, origin);
+    }
+
+    /// A good file with one stretch cut out never loses its denial without saying so, and never
+    /// lets a broken tool take a good one's place.
+    #[test]
+    fn law_a_cut_file_denies_or_keeps_its_denial(start in 0usize..FULL.len(), len in 1usize..80) {
+        prop_assume!(FULL.is_char_boundary(start));
+        let end = (start + len).min(FULL.len());
+        let cut = format!("{}{}", &FULL[..start], &FULL[end..]);
+        let (config, findings) = user(&cut);
+        // A cut inside the rules can leave another valid file; what is cut in the middle of another
+        // section must not touch the policy.
+        let policy = FULL.find("[policy]").unwrap()..FULL.find("[menu]").unwrap();
+        let elsewhere = end + 1 < policy.start || start > policy.end;
+        if elsewhere && config.policy != PolicySetting::Unreadable {
+            let PolicySetting::Rules(policy) = &config.policy else {
+                return Err(TestCaseError::fail(lines(&findings)));
+            };
+            prop_assert_eq!(&policy.deny, &["skill:deploy"]);
+        }
+    }
+
+    /// A workspace never sets what it must not, whatever it tries.
+    #[test]
+    fn law_a_workspace_sets_no_store_trust_or_endpoint(start in 0usize..FULL.len()) {
+        prop_assume!(FULL.is_char_boundary(start));
+        let (config, _) = workspace(&FULL[start..]);
+        let fresh = Config::default();
+        prop_assert_eq!(config.store, fresh.store);
+        prop_assert_eq!(config.trust, fresh.trust);
+        prop_assert_eq!(config.telemetry, fresh.telemetry);
+        prop_assert_eq!((config.model.base_url, config.model.name), (None, None));
+    }
+}

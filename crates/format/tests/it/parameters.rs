@@ -1,0 +1,226 @@
+//! Arguments against what is declared.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test may fail by panicking"
+)]
+
+use concertina_format::parameters::{
+    DEPTH, ERRORS, ParameterError, check, check_schema, schema, unsupported_keywords,
+};
+use concertina_format::skill::Parameter;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn parameter(name: &str, required: bool, default: Option<Value>, schema: Value) -> Parameter {
+    Parameter { name: name.into(), required, default, description: None, schema }
+}
+
+fn voyage() -> Vec<Parameter> {
+    vec![
+        parameter("port", true, None, json!({"type": "string", "pattern": "^[A-Z]\\w+$"})),
+        parameter(
+            "draught",
+            false,
+            Some(json!(4)),
+            json!({"type": "number", "exclusiveMinimum": 0}),
+        ),
+        parameter("side", false, None, json!({"enum": ["port", "starboard"]})),
+    ]
+}
+
+fn text(errors: &[ParameterError]) -> String {
+    errors.iter().map(|error| format!("{} {error}", error.code())).collect::<Vec<_>>().join("\n")
+}
+
+fn codes(schema: &Value, value: &Value) -> Vec<&'static str> {
+    check_schema(schema, value).iter().map(ParameterError::code).collect()
+}
+
+#[test]
+fn defaults_are_filled_in() {
+    let filled = check(&voyage(), &json!({"port": "Kiel"})).unwrap();
+    assert_eq!(Value::Object(filled), json!({"port": "Kiel", "draught": 4}));
+    assert!(check(&[], &Value::Null).unwrap().is_empty());
+}
+
+#[test]
+fn a03_every_error_names_its_place_and_what_would_be_right() {
+    let given = json!({"prot": "x", "draught": 0, "side": "left"});
+    let errors = check(&voyage(), &given).unwrap_err();
+    insta::assert_snapshot!(text(&errors));
+    let errors = check(&voyage(), &json!(["Kiel"])).unwrap_err();
+    insta::assert_snapshot!(text(&errors), @"WRONG_TYPE arguments: must be an object, not an array of 1");
+}
+
+#[test]
+fn pointers_are_escaped_and_reach_into_lists() {
+    let schema = json!({"type": "object", "properties": {"a/b": {"items": {"properties": {"c~": {"type": "null"}}}}}});
+    let errors = check_schema(&schema, &json!({"a/b": [{}, {"c~": 1}]}));
+    assert_eq!(errors[0].pointer, "/a~1b/1/c~0");
+}
+
+#[test]
+fn each_keyword_has_two_sides() {
+    let table: &[(Value, Value, Value, &str)] = &[
+        (json!({"type": "integer"}), json!(3.0), json!(3.5), "WRONG_TYPE"),
+        (json!({"type": ["string", "null"]}), json!(null), json!(1), "WRONG_TYPE"),
+        (json!({"type": "number"}), json!(1), json!("1"), "WRONG_TYPE"),
+        (json!({"enum": [1, "a", [2]]}), json!([2.0]), json!("b"), "NOT_IN_ENUM"),
+        (json!({"const": {"a": 1}}), json!({"a": 1.0}), json!({"a": 2}), "NOT_IN_ENUM"),
+        (json!({"pattern": "^\\d{3}$"}), json!("123"), json!("٣٣٣"), "PATTERN_MISMATCH"),
+        (json!({"pattern": "[\\w-]+"}), json!("a-b"), json!("é"), "PATTERN_MISMATCH"),
+        (json!({"minLength": 2}), json!("潮汐"), json!("潮"), "TOO_SHORT"),
+        (json!({"maxLength": 2}), json!("潮汐"), json!("abc"), "TOO_LONG"),
+        (json!({"minimum": 1}), json!(1), json!(0.9), "OUT_OF_RANGE"),
+        (json!({"maximum": 1}), json!(1.0), json!(u64::MAX), "OUT_OF_RANGE"),
+        (json!({"exclusiveMinimum": 1}), json!(1.1), json!(1), "OUT_OF_RANGE"),
+        (json!({"exclusiveMaximum": 1}), json!(-5), json!(1), "OUT_OF_RANGE"),
+        (json!({"multipleOf": 0.1}), json!(0.3), json!(0.35), "OUT_OF_RANGE"),
+        (json!({"multipleOf": 7}), json!(-21), json!(22), "OUT_OF_RANGE"),
+        (json!({"items": {"type": "boolean"}}), json!([true]), json!([true, 1]), "WRONG_TYPE"),
+        (json!({"minItems": 1}), json!([0]), json!([]), "TOO_SHORT"),
+        (json!({"maxItems": 1}), json!([0]), json!([0, 0]), "TOO_LONG"),
+        (json!({"uniqueItems": true}), json!([1, "1"]), json!([1, 1.0]), "NOT_UNIQUE"),
+        (json!({"required": ["a"]}), json!({"a": null}), json!({}), "MISSING_ARGUMENT"),
+        (json!({"additionalProperties": false}), json!({}), json!({"a": 1}), "UNKNOWN_ARGUMENT"),
+        (
+            json!({"additionalProperties": {"type": "null"}}),
+            json!({"a": null}),
+            json!({"a": 1}),
+            "WRONG_TYPE",
+        ),
+        (json!({"minProperties": 1}), json!({"a": 1}), json!({}), "TOO_SHORT"),
+        (json!({"properties": {"a": false}}), json!({"b": 1}), json!({"a": 1}), "NOT_ALLOWED"),
+        (json!({"pattern": "(?=a)"}), json!(1), json!("a"), "PATTERN_UNSUPPORTED"),
+        (json!({"pattern": "(a{999}){999}"}), json!(1), json!("a"), "PATTERN_UNSUPPORTED"),
+    ];
+    for (schema, good, bad, code) in table {
+        assert_eq!(codes(schema, good), Vec::<&str>::new(), "{schema} {good}");
+        assert_eq!(codes(schema, bad), [*code], "{schema} {bad}");
+    }
+}
+
+#[test]
+fn what_is_not_checked_is_named() {
+    let schema = json!({
+        "title": "t", "format": "date", "anyOf": [],
+        "properties": {"a": {"$ref": "#/x"}, "b": {"type": "path"}, "c": 3, "d": true,
+                       "e": {"pattern": "(?<!x)y", "items": {"not": {}}}}
+    });
+    assert_eq!(
+        unsupported_keywords(&schema),
+        [
+            "/anyOf",
+            "/properties/a/$ref",
+            "/properties/b/type",
+            "/properties/c",
+            "/properties/e/items/not",
+            "/properties/e/pattern"
+        ]
+    );
+    assert!(check_schema(&schema, &json!({"a": 1, "b": 1})).is_empty());
+}
+
+#[test]
+fn depth_and_number_of_errors_are_bounded() {
+    let (mut schema, mut value) = (json!({}), json!(1));
+    for _ in 0..DEPTH + 5 {
+        schema = json!({"items": schema});
+        value = json!([value]);
+    }
+    assert_eq!(codes(&schema, &value), ["TOO_DEEP"]);
+    let errors = check_schema(&json!({"items": false}), &json!(vec![0; 1_000]));
+    assert_eq!(errors.len(), ERRORS + 1);
+    assert_eq!(errors[ERRORS].message, format!("{} more errors were found", 1_000 - ERRORS));
+}
+
+#[test]
+fn the_schema_shown_is_the_one_checked() {
+    let shown = schema(&voyage());
+    assert_eq!(shown["required"], json!(["port"]));
+    assert_eq!(shown["properties"]["draught"]["default"], json!(4));
+    for given in [json!({"port": "Kiel"}), json!({"port": "x y"}), json!({}), json!({"a": 1})] {
+        assert_eq!(
+            check(&voyage(), &given).is_ok(),
+            check_schema(&shown, &given).is_empty(),
+            "{given}"
+        );
+    }
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-4i64..4).prop_map(Value::from),
+        (-4i32..4).prop_map(|n| Value::from(f64::from(n) / 2.0)),
+        "[ab]{0,3}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(2, 12, 3, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            proptest::collection::btree_map("[ab]", inner, 0..3)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+/// One rule, written as a schema and as a plain predicate.
+type Rule = (Value, fn(&Value, i32) -> bool);
+
+fn rules(n: i32) -> Vec<Rule> {
+    vec![
+        (json!({"type": "integer"}), |v, _| v.as_f64().is_some_and(|f| f.fract() == 0.0)),
+        (json!({"type": ["string", "array"]}), |v, _| v.is_string() || v.is_array()),
+        (json!({"minimum": n}), |v, n| v.as_f64().is_none_or(|f| f >= f64::from(n))),
+        (json!({"exclusiveMaximum": n}), |v, n| v.as_f64().is_none_or(|f| f < f64::from(n))),
+        (json!({"multipleOf": n.abs() + 1}), |v, n| {
+            v.as_f64().is_none_or(|f| f.rem_euclid(f64::from(n.abs() + 1)) == 0.0)
+        }),
+        (json!({"maxLength": n.abs()}), |v, n| {
+            v.as_str().is_none_or(|s| i32::try_from(s.chars().count()).unwrap() <= n.abs())
+        }),
+        (json!({"pattern": "^a+$"}), |v, _| {
+            v.as_str().is_none_or(|s| !s.is_empty() && s.chars().all(|c| c == 'a'))
+        }),
+        (json!({"const": n}), |v, n| v.as_f64() == Some(f64::from(n))),
+        (json!({"minItems": n.abs()}), |v, n| {
+            v.as_array().is_none_or(|a| i32::try_from(a.len()).unwrap() >= n.abs())
+        }),
+        (json!({"required": ["a"]}), |v, _| v.as_object().is_none_or(|m| m.contains_key("a"))),
+        (json!({"properties": {"a": {"type": "string"}}}), |v, _| {
+            v.get("a").is_none_or(Value::is_string)
+        }),
+        (json!({"properties": {"a": {}}, "additionalProperties": false}), |v, _| {
+            v.as_object().is_none_or(|m| m.keys().all(|k| k == "a"))
+        }),
+    ]
+}
+
+proptest! {
+    /// Every pair of rules agrees with the plain predicates.
+    #[test]
+    fn law_checking_agrees_with_an_oracle(value in value(), n in -3i32..3, one in 0usize..12, two in 0usize..12) {
+        let (first, second) = (&rules(n)[one], &rules(n)[two]);
+        let mut schema = first.0.clone();
+        for (key, part) in second.0.as_object().unwrap() {
+            prop_assume!(schema.get(key).is_none_or(|present| present == part));
+            schema[key] = part.clone();
+        }
+        // `additionalProperties` sees the properties beside it, which the predicates do not.
+        prop_assume!(one == two || ![10, 11].contains(&one) || ![10, 11].contains(&two));
+        let expected = first.1(&value, n) && second.1(&value, n);
+        prop_assert_eq!(check_schema(&schema, &value).is_empty(), expected, "{} {}", schema, value);
+    }
+
+    /// Whatever the schema is, a check ends without a panic.
+    #[test]
+    fn law_any_value_may_be_a_schema(schema in value(), value in value()) {
+        let _ = check_schema(&schema, &value);
+        let _ = unsupported_keywords(&schema);
+    }
+}

@@ -1,0 +1,247 @@
+//! The loop that lets a model work: show, ask, do, until the task is answered.
+
+mod observer;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+
+use concertina_core::policy::Pattern;
+use concertina_core::session::{Command, Origin, Part, PreparedSkill, Unfolded, View};
+use concertina_tokens::O200k;
+use concertina_types::{
+    Blob, Fact, ModelCall, Subject, Tokens, limits,
+};
+
+use crate::Cancel;
+use crate::error::RuntimeError;
+use crate::llm::{Model, Reply as ModelReply};
+use crate::session::{Reply, Session, Started};
+use crate::workspace::Workspace;
+
+pub use observer::{Moment, Observer, Silent};
+
+/// A model at work in a session.
+pub struct Agent<'a> {
+    /// Where it works.
+    pub workspace: &'a mut Workspace,
+    /// The session.
+    pub session: &'a mut Session,
+    /// Who thinks.
+    pub model: &'a dyn Model,
+    /// Who watches.
+    pub observer: &'a mut (dyn Observer + Send),
+    /// Who may stop it.
+    pub cancel: Cancel,
+}
+
+impl std::fmt::Debug for Agent<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Agent").field("session", self.session.id()).finish_non_exhaustive()
+    }
+}
+
+/// The share of the window, in hundredths, above which the conversation is folded.
+const FOLD_ABOVE: u64 = 80;
+
+impl Agent<'_> {
+    /// Gives the task to the model and works until it is answered.
+    pub async fn run(&mut self, task: &str) -> Result<String, RuntimeError> {
+        self.session.task(task)?;
+        self.observer.on(Moment::Task(task));
+        self.work().await
+    }
+
+    /// Goes on with the task that the session already has.
+    pub async fn go_on(&mut self) -> Result<String, RuntimeError> {
+        self.session.recover()?;
+        self.work().await
+    }
+
+    async fn work(&mut self) -> Result<String, RuntimeError> {
+        let preloaded = self.workspace.preloaded(&O200k);
+        for _ in 0..limits::TURNS_PER_TASK {
+            if self.cancel.is_stopped() {
+                return self.interrupted("stopped between turns");
+            }
+            self.session.turn(self.workspace)?;
+            self.observer.on(Moment::Turn { turn: self.session.state().turn });
+            let view = self.fitting_view()?;
+            self.ask(&view, preloaded)?;
+            let Some(reply) = self.think(&view).await? else {
+                return self.interrupted("stopped while the model was thinking");
+            };
+            self.hear(&reply)?;
+            if reply.calls.is_empty() {
+                let fact = Fact::TaskFinished { answer: Blob::of(&reply.text) };
+                self.session.observe(fact, vec![reply.text.clone()])?;
+                self.observer.on(Moment::Finished(&reply.text));
+                return Ok(reply.text);
+            }
+            for call in &reply.calls {
+                if self.cancel.is_stopped() {
+                    return self.interrupted("stopped between calls");
+                }
+                self.act(call).await?;
+            }
+        }
+        let turns = limits::TURNS_PER_TASK;
+        let session = self.session.id().clone();
+        self.note_break(&format!("the task was not done after {turns} turns"))?;
+        Err(RuntimeError::TooManyTurns { session, turns })
+    }
+
+    /// The view, folded first where it would fill the window.
+    fn fitting_view(&mut self) -> Result<View, RuntimeError> {
+        let limit = self.session.settings().window;
+        let view = self.session.view();
+        let total = |view: &View| view.tokens(&O200k).into_values().sum::<Tokens>();
+        if total(&view).0.saturating_mul(100) <= limit.saturating_mul(FOLD_ABOVE) {
+            return Ok(view);
+        }
+        self.session.compact()?;
+        self.observer.on(Moment::Folded);
+        let view = self.session.view();
+        let tokens = total(&view);
+        if tokens.0 > limit {
+            return Err(RuntimeError::ContextFull { tokens: tokens.0, limit });
+        }
+        Ok(view)
+    }
+
+    fn ask(&mut self, view: &View, preloaded: Tokens) -> Result<(), RuntimeError> {
+        let parts = view.tokens(&O200k);
+        // With everything loaded at the start, the words about disclosure, the index and what was
+        // opened fall away; what was said and found stays.
+        let said = [Part::Conversation, Part::Evidence];
+        let kept: Tokens = said.iter().filter_map(|part| parts.get(part)).copied().sum();
+        let preloaded = preloaded + kept;
+        let mut tokens: BTreeMap<String, Tokens> =
+            parts.iter().map(|(part, tokens)| (part.name().to_owned(), *tokens)).collect();
+        let total = parts.into_values().sum();
+        tokens.insert("total".to_owned(), total);
+        self.observer.on(Moment::Asked { tokens: &tokens, preloaded });
+        let model = self.model.name().to_owned();
+        let fact = Fact::ModelAsked { model, prompt: view.digest(), tokens, preloaded };
+        self.session.observe(fact, Vec::new())
+    }
+
+    /// What the model says, or nothing where work was stopped meanwhile.
+    async fn think(&mut self, view: &View) -> Result<Option<ModelReply>, RuntimeError> {
+        let observer = &mut *self.observer;
+        let mut on_text = |text: &str| observer.on(Moment::Text(text));
+        let cancel = self.cancel.clone();
+        let answer = tokio::select! {
+            answer = self.model.reply(view, &mut on_text) => answer,
+            () = cancel.stopped() => return Ok(None),
+        };
+        match answer {
+            Ok(reply) => Ok(Some(reply)),
+            Err(error) => {
+                let fact = Fact::ModelFailed {
+                    code: error.code().to_owned(),
+                    message: error.to_string(),
+                };
+                self.session.observe(fact, Vec::new())?;
+                Err(error.into())
+            }
+        }
+    }
+
+    fn hear(&mut self, reply: &ModelReply) -> Result<(), RuntimeError> {
+        let fact = Fact::ModelReplied {
+            text: Blob::of(&reply.text),
+            tokens: concertina_tokens::count(&reply.text),
+            calls: reply.calls.clone(),
+            usage: reply.usage,
+        };
+        self.session.observe(fact, vec![reply.text.clone()])?;
+        self.observer.on(Moment::Said { text: &reply.text, calls: &reply.calls });
+        Ok(())
+    }
+
+    async fn act(&mut self, call: &ModelCall) -> Result<(), RuntimeError> {
+        let mut reply = self.session.dispatch(self.workspace, call, true, &self.cancel)?;
+        if let Some(skill) = reply.fork.take() {
+            reply = self.fork(Origin::model(call.id.clone()), *skill).await?;
+        }
+        if let Some(answer) = &reply.answer {
+            self.observer.on(Moment::Answered { call, answer });
+        }
+        Ok(())
+    }
+
+    /// Runs a skill in a session of its own and brings back only its result.
+    async fn fork(&mut self, origin: Origin, skill: PreparedSkill) -> Result<Reply, RuntimeError> {
+        let id = skill.id.clone();
+        let mut settings = self.session.settings().clone();
+        settings.forked_from.push(id.clone());
+        // What the child may use is what the skill claims, within what the parent has.
+        let claims = skill.tools.iter().filter_map(|text| Pattern::new(text).ok()).collect();
+        settings.grant = settings.grant.narrowed(claims);
+        let started = Started {
+            principal: Some(self.session.state().principal.clone()),
+            parent: Some((self.session.id().clone(), self.session.state().depth + 1)),
+            settings: Some(settings),
+        };
+        let mut child = Session::create(self.workspace, self.session.store().clone(), started)?;
+        let name = child.id().clone();
+        self.session.apply(Command::Forked { child: name.clone(), skill: id.clone() })?;
+        self.observer.on(Moment::Forked { child: &name, skill: &id });
+        let outcome = self.run_child(&mut child, origin.subject, skill).await;
+        let (completed, result) = match outcome {
+            Ok(result) => (true, result),
+            // The parent's own end is not the child's answer.
+            Err(RuntimeError::Interrupted(_)) => (false, "stopped before its end".to_owned()),
+            Err(error) => (false, format!("error {}: {error}", error.code())),
+        };
+        let unfolded = Unfolded { child: name, skill: id, completed, result };
+        let reply = self.session.apply(Command::Joined { origin, unfolded })?.reply;
+        Ok(reply)
+    }
+
+    /// A boxed future, since a child may fork again.
+    fn run_child<'b>(
+        &'b mut self,
+        child: &'b mut Session,
+        subject: Subject,
+        mut skill: PreparedSkill,
+    ) -> Pin<Box<dyn Future<Output = Result<String, RuntimeError>> + 'b>> {
+        Box::pin(async move {
+            let task = format!(
+                "Do what skill:{} says and answer with its result only. Its text is below.",
+                skill.id
+            );
+            child.task(task.clone())?;
+            child.turn(self.workspace)?;
+            // In the child the skill is simply open: its text, tools and permissions hold there.
+            skill.mode = concertina_types::OpenMode::Inline;
+            let origin = Origin { subject, call: None };
+            let opened = child.apply(Command::OpenSkill {
+                origin,
+                skill: Box::new(skill),
+                can_fork: false,
+            })?;
+            if let Some(refusal) = opened.reply.refusal {
+                return Ok(format!("error {}: {}", refusal.code, refusal.message));
+            }
+            let mut agent = Agent {
+                workspace: self.workspace,
+                session: child,
+                model: self.model,
+                observer: self.observer,
+                cancel: self.cancel.clone(),
+            };
+            agent.work().await
+        })
+    }
+
+    fn interrupted<T>(&mut self, why: &str) -> Result<T, RuntimeError> {
+        self.note_break(why)?;
+        Err(RuntimeError::Interrupted(self.session.id().clone()))
+    }
+
+    fn note_break(&mut self, why: &str) -> Result<(), RuntimeError> {
+        self.session.observe(Fact::SessionInterrupted { reason: why.to_owned() }, Vec::new())
+    }
+}

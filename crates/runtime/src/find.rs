@@ -1,0 +1,134 @@
+//! Searching a workspace and a session.
+
+use std::collections::HashMap;
+
+use concertina_core::catalog::search::{Hit, Kind, SearchDocument};
+use concertina_core::catalog::{SkillEntry, Snapshot};
+use concertina_format::skill::sections;
+use concertina_types::{Digest, Ref};
+
+use crate::workspace::LoadedSkill;
+
+/// What to search for, and where.
+#[derive(Debug, Clone, Default)]
+pub struct FindRequest {
+    /// In the asker's own words.
+    pub query: String,
+    /// Only this kind of thing.
+    pub kind: Option<Kind>,
+    /// Only inside this.
+    pub within: Option<Ref>,
+    /// How many hits at most.
+    pub limit: Option<usize>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// The hits, best first.
+    pub hits: Vec<Hit>,
+    /// Whether they are good enough to be called an answer.
+    pub enough: bool,
+    /// The nearest things, where they are not.
+    pub nearest: Vec<Hit>,
+}
+
+/// Documents made from skills, kept while their files stay the same, so that a change of one skill
+/// reads one file.
+#[derive(Debug, Default)]
+pub(crate) struct Texts(HashMap<std::sync::Arc<str>, (Digest, u64, Vec<SearchDocument>)>);
+
+impl Texts {
+    /// The documents of every skill, example and tool of `snapshot`; `read` gives the whole skill.
+    pub(crate) fn documents(
+        &mut self,
+        snapshot: &Snapshot,
+        read: &dyn Fn(&SkillEntry) -> Option<LoadedSkill>,
+    ) -> Vec<SearchDocument> {
+        let mut known = std::mem::take(&mut self.0);
+        let mut all = Vec::new();
+        for entry in &snapshot.skills {
+            let reusable = known
+                .remove(&entry.path)
+                .filter(|(head, bytes, _)| *head == entry.head && *bytes == entry.bytes);
+            let made = match reusable {
+                Some((_, _, documents)) => documents,
+                None => skill_documents(entry, read(entry).as_ref()),
+            };
+            all.extend(made.iter().cloned());
+            self.0.insert(entry.path.clone(), (entry.head, entry.bytes, made));
+        }
+        for tool in &snapshot.tools {
+            let mut document =
+                SearchDocument::new(Ref::Tool(tool.name.clone()), Kind::Tool, tool.name.as_str());
+            document.title = titled(tool.name.as_str(), &tool.description);
+            document.description.clone_from(&tool.description);
+            document.parameters = parameter_words(&tool.parameters);
+            document.group.clone_from(&tool.category);
+            all.push(document);
+        }
+        all
+    }
+}
+
+fn skill_documents(entry: &SkillEntry, loaded: Option<&LoadedSkill>) -> Vec<SearchDocument> {
+    let key = Ref::skill(entry.id.clone());
+    let mut document = SearchDocument::new(key, Kind::Skill, entry.id.as_str());
+    document.description = entry.summary();
+    document.title = titled(entry.id.as_str(), &document.description);
+    document.tags.clone_from(&entry.tags);
+    document.parameters = entry.parameters.join("\n");
+    document.examples.clone_from(&entry.examples);
+    document.not_for.clone_from(&entry.not_for);
+    document.group = entry.id.plugin().unwrap_or_default().to_owned();
+    document.body = loaded.map(|skill| skill.body.clone()).unwrap_or_default();
+    let mut documents = vec![document];
+    for (at, example) in loaded.iter().flat_map(|skill| skill.document.examples.iter().enumerate()) {
+        let key = Ref::Skill {
+            id: entry.id.clone(),
+            part: Some(format!("examples/{}", at + 1)),
+            lines: None,
+        };
+        let mut document = SearchDocument::new(key, Kind::Example, example.query.as_str());
+        document.tags.clone_from(&example.tags);
+        document.body = example.text.clone().unwrap_or_default();
+        document.group = entry.id.to_string();
+        documents.push(document);
+    }
+    documents
+}
+
+/// The sections of one skill, for a search inside it.
+pub(crate) fn section_documents(skill: &LoadedSkill) -> Vec<SearchDocument> {
+    sections(&skill.body)
+        .into_iter()
+        .map(|section| {
+            let key = Ref::Skill {
+                id: skill.entry.id.clone(),
+                part: Some(section.slug.clone()),
+                lines: None,
+            };
+            let mut document = SearchDocument::new(key, Kind::Skill, section.title.as_str());
+            let before = section.span.start;
+            let line = skill.body.get(..before).unwrap_or_default().matches('\n').count() + 1;
+            document.title = format!("{} (line {line})", section.title);
+            document.body = section.span.of(&skill.body).to_owned();
+            document
+        })
+        .collect()
+}
+
+/// A name and the first words on it, as a search shows them.
+fn titled(name: &str, description: &str) -> String {
+    let first = concertina_core::catalog::sentences(description).next().unwrap_or_default();
+    if first.is_empty() { name.to_owned() } else { first.chars().take(160).collect() }
+}
+
+fn parameter_words(schema: &serde_json::Value) -> String {
+    let properties = schema.get("properties").and_then(serde_json::Value::as_object);
+    let words = properties.into_iter().flatten().map(|(name, property)| {
+        let about = property.get("description").and_then(serde_json::Value::as_str).unwrap_or_default();
+        format!("{name} {about}")
+    });
+    words.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,346 @@
+//! A session that lives: its log in a store, its state in memory, and the four verbs on it.
+
+mod verbs;
+
+use std::sync::Arc;
+
+use concertina_core::catalog::Snapshot;
+use concertina_core::session::{
+    Answer, Command, PreparedSkill, Refusal, Settings, Shelf, State, Ticket, View, World, decide,
+    evolve, menus, project,
+};
+use concertina_store::{Durability, Store, StoreError};
+use concertina_tokens::O200k;
+use concertina_types::{Blob, Digest, Event, Fact, SessionId, limits};
+
+use crate::clock::{new_session_id, now};
+use crate::error::RuntimeError;
+use crate::workspace::Workspace;
+
+pub use verbs::OpenOptions;
+
+/// How a session begins.
+#[derive(Debug, Clone, Default)]
+pub struct Started {
+    /// On whose behalf; the name of nobody in particular where none is given.
+    pub principal: Option<String>,
+    /// The session that forks it, and its depth.
+    pub parent: Option<(SessionId, u32)>,
+    /// What it runs under, where that is not what the workspace says.
+    pub settings: Option<Settings>,
+}
+
+/// What a request led to.
+#[derive(Debug, Default)]
+pub struct Reply {
+    /// What whoever asked is told; none where the answer waits for a fork.
+    pub answer: Option<Answer>,
+    /// Why the request was not met, where it was not.
+    pub refusal: Option<Refusal>,
+    /// The skill that was opened, with its text and what was replaced in it.
+    pub opened: Option<Box<PreparedSkill>>,
+    /// The skill that is to run apart; the caller runs it and joins the result.
+    pub fork: Option<Box<PreparedSkill>>,
+}
+
+/// A session that lives.
+#[derive(Debug)]
+pub struct Session {
+    id: SessionId,
+    store: Store,
+    state: State,
+    shelf: Shelf,
+    settings: Arc<Settings>,
+    snapshot: Arc<Snapshot>,
+    listed: Option<Arc<Snapshot>>,
+}
+
+/// What one command led to, once it is in the log.
+pub(crate) struct Applied {
+    pub(crate) reply: Reply,
+    pub(crate) ticket: Option<Ticket>,
+}
+
+impl Session {
+    /// Begins a session in `workspace`.
+    pub fn create(
+        workspace: &mut Workspace,
+        store: Store,
+        started: Started,
+    ) -> Result<Self, RuntimeError> {
+        let settings = started.settings.unwrap_or_else(|| workspace.settings().clone());
+        let text = json(&settings)?;
+        let mut session = Self {
+            id: new_session_id()?,
+            store,
+            state: State::default(),
+            shelf: Shelf::default(),
+            settings: Arc::new(settings),
+            snapshot: Arc::clone(workspace.snapshot()),
+            listed: None,
+        };
+        session.apply(Command::Start {
+            principal: started.principal.unwrap_or_else(|| "local".to_owned()),
+            parent: started.parent,
+            settings: text,
+        })?;
+        session.take_note(workspace)?;
+        Ok(session)
+    }
+
+    /// Takes up the session `id` where its log ends.
+    pub fn resume(store: Store, id: SessionId) -> Result<Self, RuntimeError> {
+        let events = store.verify(&id)?;
+        if events.is_empty() {
+            return Err(RuntimeError::NoSession(id));
+        }
+        let state = events.iter().fold(State::default(), evolve);
+        let mut session = Self {
+            id,
+            store,
+            state,
+            shelf: Shelf::default(),
+            settings: Arc::default(),
+            snapshot: Arc::default(),
+            listed: None,
+        };
+        session.fetch(&session.state.clone(), true)?;
+        Ok(session)
+    }
+
+    /// The session as it was after event `seq`, for looking back.
+    pub fn at(store: Store, id: SessionId, seq: u64) -> Result<Self, RuntimeError> {
+        let events = store.verify(&id)?;
+        let past: Vec<Event> = events.into_iter().filter(|event| event.seq <= seq).collect();
+        if past.is_empty() {
+            return Err(RuntimeError::NoSession(id));
+        }
+        let state = past.iter().fold(State::default(), evolve);
+        let mut session = Self {
+            id,
+            store,
+            state,
+            shelf: Shelf::default(),
+            settings: Arc::default(),
+            snapshot: Arc::default(),
+            listed: None,
+        };
+        session.fetch(&session.state.clone(), true)?;
+        Ok(session)
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Its state: the fold of its log.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What it runs under.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The catalogue it sees.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The material of decisions.
+    pub fn world(&self) -> World<'_> {
+        World {
+            settings: &self.settings,
+            snapshot: &self.snapshot,
+            listed: self.listed.as_deref(),
+            counter: &O200k,
+        }
+    }
+
+    /// What the model sees now.
+    pub fn view(&self) -> View {
+        project(&self.state, &self.world(), &self.shelf)
+    }
+
+    /// The menus that can be opened next: name, title, number of tools.
+    pub fn menus(&self) -> Vec<(String, String, usize)> {
+        menus(&self.state, &self.world())
+            .into_iter()
+            .map(|(name, (category, tools))| {
+                let title = category.map(|category| category.title.clone()).unwrap_or_default();
+                (name.to_owned(), title, tools)
+            })
+            .collect()
+    }
+
+    /// All its events.
+    pub fn events(&self) -> Result<Vec<Event>, RuntimeError> {
+        Ok(self.store.verify(&self.id)?)
+    }
+
+    /// The text behind a digest in its log.
+    pub fn text(&self, blob: &Blob) -> Result<String, RuntimeError> {
+        if let Some(text) = self.shelf.get(&blob.digest) {
+            return Ok(text.to_string());
+        }
+        content(&self.store, &self.id, &blob.digest)
+    }
+
+    /// Where it is kept.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// A person gives a task.
+    pub fn task(&mut self, text: impl Into<String>) -> Result<(), RuntimeError> {
+        self.apply(Command::Task { text: text.into() }).map(drop)
+    }
+
+    /// Begins a turn: looks for changes in the workspace and shows what is new.
+    pub fn turn(&mut self, workspace: &mut Workspace) -> Result<(), RuntimeError> {
+        workspace.refresh();
+        self.take_note(workspace)?;
+        self.apply(Command::Turn).map(drop)
+    }
+
+    /// Folds the conversation; the index is shown again, once.
+    pub fn compact(&mut self) -> Result<Reply, RuntimeError> {
+        Ok(self.apply(Command::Compact)?.reply)
+    }
+
+    /// Settles what a crash or a break left open.
+    pub fn recover(&mut self) -> Result<(), RuntimeError> {
+        self.apply(Command::Recover).map(drop)
+    }
+
+    /// Records something that was observed, with the texts it names.
+    pub(crate) fn observe(&mut self, fact: Fact, texts: Vec<String>) -> Result<(), RuntimeError> {
+        self.apply(Command::Observe(Box::new(fact), texts)).map(drop)
+    }
+
+    /// Brings the session up to the catalogue that `workspace` has now.
+    pub fn take_note(&mut self, workspace: &mut Workspace) -> Result<(), RuntimeError> {
+        if Arc::ptr_eq(&self.snapshot, workspace.snapshot()) && self.state.snapshot.is_some() {
+            return Ok(());
+        }
+        let (blob, text) = workspace.stored_snapshot()?;
+        self.snapshot = Arc::clone(workspace.snapshot());
+        if self.state.snapshot != Some(blob) {
+            self.apply(Command::Index { snapshot: text })?;
+        }
+        Ok(())
+    }
+
+    /// Decides, records, and takes the state forward. Where another process was quicker, decides
+    /// again on what it left.
+    pub(crate) fn apply(&mut self, command: Command) -> Result<Applied, RuntimeError> {
+        for _ in 0..limits::APPEND_ATTEMPTS {
+            let decision = decide(&self.state, &self.world(), now(), command.clone());
+            let reply = |answer, refusal, fork| Reply { answer, refusal, opened: None, fork };
+            if decision.drafts.is_empty() {
+                let reply = reply(decision.answer, decision.refusal, decision.fork);
+                return Ok(Applied { reply, ticket: None });
+            }
+            for text in &decision.content {
+                self.store.content.put(text.as_bytes())?;
+            }
+            let writes = decision
+                .drafts
+                .iter()
+                .any(|draft| matches!(draft.fact, Fact::CallAdmitted { writes: true, .. }));
+            // An effect that may change the world must not outlive its record.
+            let durability = if writes { Durability::PowerSafe } else { Durability::KillSafe };
+            match self.store.append(&self.id, self.state.seq, decision.drafts, durability) {
+                Err(StoreError::Conflict { .. }) => self.catch_up()?,
+                Err(error) => return Err(error.into()),
+                Ok(events) => {
+                    for text in decision.content {
+                        self.shelf.put(text);
+                    }
+                    let ticket = decision.intent.map(|intent| intent.admit(&events)).transpose()?;
+                    self.advance(&events);
+                    let reply = reply(decision.answer, decision.refusal, decision.fork);
+                    return Ok(Applied { reply, ticket });
+                }
+            }
+        }
+        Err(RuntimeError::Contended(self.id.clone()))
+    }
+
+    fn advance(&mut self, events: &[Event]) {
+        for event in events {
+            self.state = evolve(std::mem::take(&mut self.state), event);
+        }
+        if self.state.listed.is_none() {
+            self.listed = None;
+        } else if self.state.listed == self.state.snapshot {
+            self.listed = Some(Arc::clone(&self.snapshot));
+        }
+    }
+
+    /// Reads what another process wrote.
+    fn catch_up(&mut self) -> Result<(), RuntimeError> {
+        let before = self.state.clone();
+        for event in self.store.events.read(&self.id, self.state.seq)? {
+            self.state = evolve(std::mem::take(&mut self.state), &event);
+        }
+        self.fetch(&before, false)
+    }
+
+    /// Fetches the content that the state names: all of it, or what `before` did not name.
+    fn fetch(&mut self, before: &State, all: bool) -> Result<(), RuntimeError> {
+        let parsed = |blob: &Option<Blob>| match blob {
+            Some(blob) => content(&self.store, &self.id, &blob.digest).map(Some),
+            None => Ok(None),
+        };
+        if (all || before.settings != self.state.settings)
+            && let Some(text) = parsed(&self.state.settings)?
+        {
+            self.settings = Arc::new(from_json(&text)?);
+        }
+        if (all || before.snapshot != self.state.snapshot)
+            && let Some(text) = parsed(&self.state.snapshot)?
+        {
+            self.snapshot = Arc::new(from_json(&text)?);
+        }
+        if self.state.listed == self.state.snapshot {
+            self.listed = self.state.listed.map(|_| Arc::clone(&self.snapshot));
+        } else if all || before.listed != self.state.listed {
+            self.listed = match parsed(&self.state.listed)? {
+                Some(text) => Some(Arc::new(from_json(&text)?)),
+                None => None,
+            };
+        }
+        let held = [self.state.settings, self.state.snapshot, self.state.listed];
+        for digest in self.state.contents() {
+            let is_held = held.iter().flatten().any(|blob| blob.digest == digest);
+            if !is_held && self.shelf.get(&digest).is_none() {
+                let text = content(&self.store, &self.id, &digest)?;
+                self.shelf.put(text);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn content(store: &Store, session: &SessionId, digest: &Digest) -> Result<String, RuntimeError> {
+    let bytes = store.content.get(digest)?;
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    text.ok_or_else(|| RuntimeError::ContentMissing {
+        session: session.clone(),
+        digest: digest.to_string(),
+    })
+}
+
+fn json<T: serde::Serialize>(value: &T) -> Result<String, RuntimeError> {
+    serde_json::to_string(value)
+        .map_err(|error| RuntimeError::Internal(format!("settings cannot be stored: {error}")))
+}
+
+fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, RuntimeError> {
+    serde_json::from_str(text).map_err(|error| {
+        RuntimeError::Internal(format!("the store holds something of another version: {error}"))
+    })
+}

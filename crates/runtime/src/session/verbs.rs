@@ -1,0 +1,487 @@
+//! `find`, `open`, `call` and `close`: from words to commands.
+
+use concertina_core::catalog::search::{Index, Kind, Query, SearchDocument, SearchDocumentMeta};
+use concertina_core::session::{
+    Command, Origin, PreparedSkill, Request, Shown, prepare, visibility,
+};
+use concertina_format::expand::{Profile, Variables};
+use concertina_format::skill::sections;
+use concertina_types::{
+    Blob, CallOutcome, DisclosureKind, LineRange, ModelCall, Ref, SkillId, Subject, ToolName,
+    limits,
+};
+use serde_json::Value;
+
+use super::{Reply, Session};
+use crate::Cancel;
+use crate::error::RuntimeError;
+use crate::find::{FindRequest, Found, section_documents};
+use crate::sources::resource;
+use crate::tools::Outcome;
+use crate::workspace::{LoadedSkill, Workspace};
+
+/// How something is opened.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// A section or a file of a skill.
+    pub part: Option<String>,
+    /// A skill's arguments by name.
+    pub arguments: Value,
+    /// A skill's arguments as typed.
+    pub raw_arguments: Option<String>,
+    /// Whose rules of expansion apply.
+    pub profile: Profile,
+    /// Whether a model is at hand that a skill could fork to.
+    pub can_fork: bool,
+}
+
+impl Session {
+    /// Searches, and tells the asker references and titles.
+    pub fn find(
+        &mut self,
+        workspace: &mut Workspace,
+        origin: Origin,
+        request: &FindRequest,
+    ) -> Result<(Found, Reply), RuntimeError> {
+        let subject = origin.subject;
+        let index = match self.scope(workspace, subject, request)? {
+            Ok(index) => index,
+            Err((code, reason)) => {
+                let request = format!("find {}", request.query);
+                return Ok((Found::default(), self.refuse(origin, request, code, reason)?));
+            }
+        };
+        let within = |meta: &SearchDocumentMeta| self.is_findable(meta, subject);
+        let query = Query {
+            text: &request.query,
+            limit: request.limit.unwrap_or(limits::FIND_HITS),
+            kind: request.kind,
+            within: &within,
+        };
+        let answer = index.find(&query);
+        let shown = if answer.enough { &answer.hits } else { &answer.nearest };
+        let hits = shown.iter().map(|hit| (hit.reference.clone(), hit.title.clone())).collect();
+        let enough = answer.enough;
+        let found = Found { hits: answer.hits, enough, nearest: answer.nearest };
+        let command = Command::Find { origin, query: request.query.clone(), hits, enough };
+        Ok((found, self.apply(command)?.reply))
+    }
+
+    /// The index to search, or why the scope makes no sense: a code and words.
+    fn scope(
+        &self,
+        workspace: &mut Workspace,
+        subject: Subject,
+        request: &FindRequest,
+    ) -> Result<Result<std::sync::Arc<Index>, (String, String)>, RuntimeError> {
+        if request.kind == Some(Kind::Evidence) {
+            let mut documents = Vec::new();
+            for (id, blob) in &self.state.evidence {
+                let key = Ref::Evidence { id: *id, lines: None };
+                let mut document = SearchDocument::new(key, Kind::Evidence, format!("result {id}"));
+                document.body = self.text(blob)?;
+                documents.push(document);
+            }
+            return Ok(Ok(Index::build(documents).into()));
+        }
+        Ok(match &request.within {
+            None => Ok(workspace.index()),
+            Some(reference @ Ref::Skill { id, .. }) => {
+                let seen = visibility(&self.state, &self.world(), reference, subject);
+                match workspace.load(id) {
+                    Some(Ok(skill)) if seen.visible => {
+                        Ok(Index::build(section_documents(&skill)).into())
+                    }
+                    Some(Err(error)) => Err((error.code().to_owned(), error.to_string())),
+                    _ => {
+                        let reason = seen.reasons.first();
+                        Err(reason.map_or_else(
+                            || ("NOT_FOUND".to_owned(), format!("there is no {reference}")),
+                            |reason| (reason.code.clone(), reason.text.clone()),
+                        ))
+                    }
+                }
+            }
+            Some(other) => Err((
+                "BAD_SCOPE".to_owned(),
+                format!("`in` takes a skill, such as skill:NAME, and not {other}"),
+            )),
+        })
+    }
+
+    /// Whether a search may show a document: what is merely folded away may be found, what is
+    /// forbidden may not.
+    fn is_findable(&self, meta: &SearchDocumentMeta, subject: Subject) -> bool {
+        let seen = visibility(&self.state, &self.world(), &meta.key, subject);
+        seen.visible
+            || seen
+                .reasons
+                .iter()
+                .filter(|reason| reason.code != "POLICY_ALLOWS")
+                .all(|reason| matches!(reason.code.as_str(), "MENU_CLOSED" | "SKILL_NOT_OPEN"))
+    }
+
+    /// Unfolds one thing.
+    pub fn open(
+        &mut self,
+        workspace: &mut Workspace,
+        origin: Origin,
+        reference: &str,
+        options: &OpenOptions,
+    ) -> Result<Reply, RuntimeError> {
+        let request = format!("open {reference}");
+        let parsed = match parse(reference, options.part.as_deref()) {
+            Ok(parsed) => parsed,
+            Err(reason) => return self.refuse(origin, request, "BAD_REF", reason),
+        };
+        match parsed {
+            Ref::Menu(menu) => Ok(self.apply(Command::OpenMenu { origin, menu })?.reply),
+            Ref::Tool(tool) => Ok(self.apply(Command::OpenTool { origin, tool })?.reply),
+            Ref::Skill { id, part: None, lines: None } => {
+                self.open_skill(workspace, origin, id, options)
+            }
+            Ref::Skill { ref id, ref part, lines } => {
+                let id = id.clone();
+                let part = part.clone();
+                self.open_part(workspace, origin, parsed, &id, part.as_deref(), lines)
+            }
+            Ref::Evidence { id, lines } => {
+                let text = match self.state.evidence.get(&id) {
+                    Some(blob) => self.text(blob)?,
+                    None => String::new(),
+                };
+                let shown = Shown {
+                    reference: Ref::Evidence { id, lines: None },
+                    kind: DisclosureKind::Evidence,
+                    text,
+                    lines,
+                };
+                Ok(self.apply(Command::Show { origin, shown })?.reply)
+            }
+            Ref::File { .. } | Ref::Dir(_) => {
+                let reason = format!("{parsed} is not opened here: this session was given no files; use a tool that reads them");
+                self.refuse(origin, request, "NOT_GRANTED", reason)
+            }
+        }
+    }
+
+    fn open_skill(
+        &mut self,
+        workspace: &mut Workspace,
+        origin: Origin,
+        id: SkillId,
+        options: &OpenOptions,
+    ) -> Result<Reply, RuntimeError> {
+        let request = format!("open skill:{id}");
+        // What may not be seen is not read, either.
+        let seen = visibility(&self.state, &self.world(), &Ref::skill(id.clone()), origin.subject);
+        if !seen.visible {
+            let shown = Shown {
+                reference: Ref::skill(id),
+                kind: DisclosureKind::Skill,
+                text: String::new(),
+                lines: None,
+            };
+            return Ok(self.apply(Command::Show { origin, shown })?.reply);
+        }
+        let loaded = match workspace.load(&id) {
+            Some(Ok(loaded)) => loaded,
+            Some(Err(error)) => {
+                return self.refuse(origin, request, error.code(), error.to_string());
+            }
+            None => {
+                let reason = format!("skill:{id} is no longer in the catalogue; the index is refreshed on the next turn");
+                return self.refuse(origin, request, "SKILL_GONE", reason);
+            }
+        };
+        match self.prepared(workspace, &loaded, options) {
+            Err(refusal) => self.refuse(origin, request, refusal.code, refusal.message),
+            Ok(skill) => {
+                let command = Command::OpenSkill {
+                    origin,
+                    skill: Box::new(skill.clone()),
+                    can_fork: options.can_fork,
+                };
+                let mut reply = self.apply(command)?.reply;
+                if reply.refusal.is_none() {
+                    reply.opened = Some(Box::new(skill));
+                }
+                Ok(reply)
+            }
+        }
+    }
+
+    /// A skill made ready to open in this session. Nothing is recorded.
+    pub fn prepared(
+        &self,
+        workspace: &Workspace,
+        loaded: &LoadedSkill,
+        options: &OpenOptions,
+    ) -> Result<PreparedSkill, concertina_core::session::Refusal> {
+        let variables = Variables {
+            skill_dir: loaded.directory.as_ref().map(|path| path.display().to_string()),
+            session_id: Some(self.id.to_string()),
+            project_dir: Some(workspace.root().display().to_string()),
+            effort: loaded.document.effort.clone(),
+            ..Variables::default()
+        };
+        let request = Request {
+            arguments: options.arguments.clone(),
+            raw_arguments: options.raw_arguments.clone(),
+            profile: options.profile,
+            variables,
+        };
+        let id = loaded.entry.id.clone();
+        prepare(id, &loaded.document, &loaded.body, loaded.resources.clone(), &request)
+    }
+
+    fn open_part(
+        &mut self,
+        workspace: &mut Workspace,
+        origin: Origin,
+        reference: Ref,
+        id: &SkillId,
+        part: Option<&str>,
+        lines: Option<LineRange>,
+    ) -> Result<Reply, RuntimeError> {
+        let request = format!("open {reference}");
+        let seen = visibility(&self.state, &self.world(), &reference, origin.subject);
+        let text = if seen.visible {
+            match workspace.load(id) {
+                Some(Ok(skill)) => match part_text(&skill, part) {
+                    Ok(text) => text,
+                    Err((code, reason)) => return self.refuse(origin, request, code, reason),
+                },
+                Some(Err(error)) => {
+                    return self.refuse(origin, request, error.code(), error.to_string());
+                }
+                None => String::new(),
+            }
+        } else {
+            String::new()
+        };
+        let reference = Ref::Skill { id: id.clone(), part: part.map(str::to_owned), lines: None };
+        let shown = Shown { reference, kind: DisclosureKind::Evidence, text, lines };
+        Ok(self.apply(Command::Show { origin, shown })?.reply)
+    }
+
+    /// Runs a tool, where it is visible, and tells the asker what came of it.
+    pub fn call(
+        &mut self,
+        workspace: &Workspace,
+        origin: Origin,
+        tool: &str,
+        arguments: Value,
+        cancel: &Cancel,
+    ) -> Result<Reply, RuntimeError> {
+        let tool = match ToolName::new(tool.strip_prefix("tool:").unwrap_or(tool)) {
+            Ok(tool) => tool,
+            Err(error) => {
+                return self.refuse(origin, format!("call {tool}"), "BAD_REF", error.to_string());
+            }
+        };
+        let command = Command::Call { origin: origin.clone(), tool, arguments };
+        let applied = self.apply(command)?;
+        let Some(ticket) = applied.ticket else { return Ok(applied.reply) };
+        let id = ticket.id();
+        let outcome = workspace.toolbox().run(ticket, cancel);
+        let (outcome, output) = match outcome {
+            Outcome::Done { exit, output, dropped } => {
+                (CallOutcome::Done { exit, output: Blob::of(&output), dropped }, output)
+            }
+            Outcome::Failed { code, message } => (CallOutcome::Failed { code, message }, String::new()),
+        };
+        Ok(self.apply(Command::Done { origin, id, outcome, output })?.reply)
+    }
+
+    /// Folds a skill or a menu back.
+    pub fn close(&mut self, origin: Origin, reference: &str) -> Result<Reply, RuntimeError> {
+        match parse(reference, None) {
+            Ok(reference) => Ok(self.apply(Command::Close { origin, reference })?.reply),
+            Err(reason) => self.refuse(origin, format!("close {reference}"), "BAD_REF", reason),
+        }
+    }
+
+    /// Does what a model wrote, whatever it wrote: one of the four tools, or a refusal that says
+    /// what would have worked.
+    pub fn dispatch(
+        &mut self,
+        workspace: &mut Workspace,
+        call: &ModelCall,
+        can_fork: bool,
+        cancel: &Cancel,
+    ) -> Result<Reply, RuntimeError> {
+        let origin = Origin::model(call.id.clone());
+        let written = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
+        let arguments: Value = match serde_json::from_str(written) {
+            Ok(arguments @ Value::Object(_)) => arguments,
+            Ok(_) => {
+                let reason = format!("the arguments of {} must be a JSON object", call.name);
+                return self.refuse(origin, call.name.clone(), "BAD_ARGUMENTS", reason);
+            }
+            Err(error) => {
+                let reason = format!("the arguments of {} are not JSON ({error}); write them again", call.name);
+                return self.refuse(origin, call.name.clone(), "BAD_ARGUMENTS", reason);
+            }
+        };
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let missing = |name: &str| format!("{} needs `{name}`, a text", call.name);
+        match call.name.as_str() {
+            "find" => {
+                let Some(query) = text("query") else {
+                    return self.refuse(origin, "find", "BAD_ARGUMENTS", missing("query"));
+                };
+                let request = match find_request(query, &arguments) {
+                    Ok(request) => request,
+                    Err(reason) => return self.refuse(origin, "find", "BAD_ARGUMENTS", reason),
+                };
+                Ok(self.find(workspace, origin, &request)?.1)
+            }
+            "open" => {
+                let Some(reference) = text("ref") else {
+                    return self.refuse(origin, "open", "BAD_ARGUMENTS", missing("ref"));
+                };
+                let options = OpenOptions {
+                    part: text("part").map(str::to_owned),
+                    arguments: inner_object(&arguments, "args"),
+                    can_fork,
+                    ..OpenOptions::default()
+                };
+                self.open(workspace, origin, reference, &options)
+            }
+            "call" => {
+                let Some(tool) = text("tool") else {
+                    return self.refuse(origin, "call", "BAD_ARGUMENTS", missing("tool"));
+                };
+                let inner = inner_object(&arguments, "args");
+                self.call(workspace, origin, tool, inner, cancel)
+            }
+            "close" => match text("ref") {
+                Some(reference) => self.close(origin, reference),
+                None => self.refuse(origin, "close", "BAD_ARGUMENTS", missing("ref")),
+            },
+            other => {
+                // Models often write a tool's own name where `call` belongs.
+                let known = ToolName::new(other).ok().and_then(|name| self.snapshot.tool(&name));
+                let hint = match known {
+                    Some(tool) => format!(r#"to run it, use call with {{"tool": "{}"}}"#, tool.name),
+                    None => "there are find, open, call and close".to_owned(),
+                };
+                let reason = format!("there is no function {other}; {hint}");
+                self.refuse(origin, other, "UNKNOWN_TOOL", reason)
+            }
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        origin: Origin,
+        request: impl Into<String>,
+        code: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> Result<Reply, RuntimeError> {
+        let command = Command::Refuse {
+            origin,
+            request: request.into(),
+            code: code.into(),
+            reason: reason.into(),
+        };
+        Ok(self.apply(command)?.reply)
+    }
+}
+
+/// The reference in `text`, with `part` put in its place.
+fn parse(text: &str, part: Option<&str>) -> Result<Ref, String> {
+    let parsed = text.parse::<Ref>().map_err(|error| {
+        let name = SkillId::new(text.trim()).ok().filter(|_| !text.contains(':'));
+        match name {
+            Some(name) => format!("{error}; did you mean skill:{name}?"),
+            None => error.to_string(),
+        }
+    })?;
+    Ok(match (parsed, part.map(str::trim).filter(|part| !part.is_empty())) {
+        (Ref::Skill { id, part: None, lines }, Some(part)) => {
+            Ref::Skill { id, part: Some(part.trim_start_matches('#').to_owned()), lines }
+        }
+        (parsed, _) => parsed,
+    })
+}
+
+/// An argument that is an object. Some models send it as a text that holds JSON.
+fn inner_object(arguments: &Value, name: &str) -> Value {
+    match arguments.get(name) {
+        Some(Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
+        }
+        Some(value) => value.clone(),
+        None => Value::Null,
+    }
+}
+
+fn find_request(query: &str, arguments: &Value) -> Result<FindRequest, String> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let kind = text("kind").map(str::parse::<Kind>).transpose().map_err(|error| error.to_string())?;
+    let within = text("in").map(str::parse::<Ref>).transpose().map_err(|error| error.to_string())?;
+    let limit = arguments.get("k").and_then(Value::as_u64).and_then(|k| usize::try_from(k).ok());
+    Ok(FindRequest {
+        query: query.to_owned(),
+        kind,
+        within,
+        limit: limit.map(|limit| limit.clamp(1, 50)),
+    })
+}
+
+/// The text of a part of a skill: examples, a file, or a section. An error is a code and words.
+fn part_text(skill: &LoadedSkill, part: Option<&str>) -> Result<String, (String, String)> {
+    let Some(part) = part else { return Ok(skill.body.clone()) };
+    if part == "body" || part == "full" {
+        return Ok(skill.body.clone());
+    }
+    if part == "examples" || part.starts_with("examples/") {
+        return examples(skill, part.strip_prefix("examples/"));
+    }
+    let wanted = part.trim().to_lowercase();
+    let parts = sections(&skill.body);
+    let section = parts.iter().find(|section| {
+        section.slug == wanted || section.title.to_lowercase() == wanted
+    });
+    if let Some(section) = section {
+        return Ok(section.span.of(&skill.body).to_owned());
+    }
+    let is_file = skill.resources.iter().any(|known| known == part) || part.contains(['/', '.']);
+    if let Some(directory) = skill.directory.as_ref().filter(|_| is_file) {
+        let bytes = resource(directory, part, &skill.resources)
+            .map_err(|error| (error.code().to_owned(), error.to_string()))?;
+        let size = bytes.len();
+        return String::from_utf8(bytes).map_err(|_| {
+            ("NOT_TEXT".to_owned(), format!("{part} is {size} bytes that are not text; it is not shown"))
+        });
+    }
+    let names: Vec<&str> = parts.iter().map(|section| section.slug.as_str()).take(12).collect();
+    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    Err(("NO_SUCH_PART".to_owned(), format!("skill:{} has no part `{part}`; its sections: {known}", skill.entry.id)))
+}
+
+/// Examples given at a time.
+const EXAMPLES: usize = 3;
+
+fn examples(skill: &LoadedSkill, number: Option<&str>) -> Result<String, (String, String)> {
+    let all = &skill.document.examples;
+    let chosen: Vec<_> = match number.map(str::parse::<usize>) {
+        None => all.iter().take(EXAMPLES).collect(),
+        Some(Ok(number)) if number >= 1 => all.iter().skip(number - 1).take(1).collect(),
+        Some(_) => Vec::new(),
+    };
+    if chosen.is_empty() {
+        let text = format!("skill:{} has {} examples", skill.entry.id, all.len());
+        return Err(("NO_SUCH_PART".to_owned(), text));
+    }
+    let shown: Vec<String> = chosen
+        .into_iter()
+        .map(|example| match &example.text {
+            Some(text) => format!("Request: {}\n{text}", example.query),
+            None => format!("Request: {}", example.query),
+        })
+        .collect();
+    Ok(shown.join("\n\n"))
+}

@@ -1,0 +1,78 @@
+//! Tools that are programs.
+
+use std::path::Path;
+use std::time::Duration;
+
+use concertina_format::config::Exec;
+use serde_json::Value;
+
+use super::Outcome;
+use super::executor::{Executor, Invocation};
+use crate::Cancel;
+
+/// A program with an argument template.
+#[derive(Debug, Clone)]
+pub struct ExecTool {
+    definition: Exec,
+    /// Variables that are passed on, resolved when the workspace was opened.
+    environment: Vec<(String, String)>,
+}
+
+/// Where programs are looked for when the environment names no PATH.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+impl ExecTool {
+    /// The tool of `definition`; of the environment it sees PATH, HOME, LANG and what it names.
+    pub fn new(definition: Exec, variable: &dyn Fn(&str) -> Option<String>) -> Self {
+        let mut environment: Vec<(String, String)> = Vec::new();
+        for name in ["PATH", "HOME", "LANG"].into_iter().chain(definition.env.iter().map(String::as_str)) {
+            let default = (name == "PATH").then(|| DEFAULT_PATH.to_owned());
+            if let Some(value) = variable(name).or(default)
+                && !environment.iter().any(|(known, _)| known == name)
+            {
+                environment.push((name.to_owned(), value));
+            }
+        }
+        Self { definition, environment }
+    }
+
+    pub(super) fn run(
+        &self,
+        arguments: &Value,
+        executor: &dyn Executor,
+        workspace: &Path,
+        cancel: &Cancel,
+    ) -> Outcome {
+        let none = serde_json::Map::new();
+        let argv = self.definition.fill(arguments.as_object().unwrap_or(&none));
+        if argv.iter().any(|argument| argument.contains('\0')) {
+            return Outcome::failed("BAD_ARGUMENTS", "an argument holds a NUL character, which no program can take");
+        }
+        let directory = match &self.definition.cwd {
+            Some(cwd) => workspace.join(cwd),
+            None => workspace.to_owned(),
+        };
+        let invocation = Invocation {
+            argv,
+            directory,
+            environment: self.environment.clone(),
+            timeout: Duration::from_secs(self.definition.timeout_s),
+            output_bytes: self.definition.output_bytes,
+        };
+        match executor.execute(&invocation, cancel) {
+            Err(error) => Outcome::failed(error.code(), error.to_string()),
+            Ok(done) => {
+                let mut output = String::from_utf8_lossy(&done.stdout).into_owned();
+                let errors = String::from_utf8_lossy(&done.stderr);
+                if !errors.trim().is_empty() {
+                    if !output.is_empty() && !output.ends_with('\n') {
+                        output.push('\n');
+                    }
+                    output.push_str("[standard error]\n");
+                    output.push_str(&errors);
+                }
+                Outcome::Done { exit: done.exit, output, dropped: done.dropped }
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Tools that query a SQLite file and cannot change it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use concertina_types::{Digest, limits};
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::fallible_iterator::FallibleIterator as _;
+use rusqlite::{Connection, OpenFlags, ffi};
+use serde_json::{Value, json};
+
+use super::Outcome;
+use crate::Cancel;
+
+/// Where the database comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Origin {
+    /// A file that is there.
+    Database(PathBuf),
+    /// A file of SQL, from which a private database is made below `home` on first use.
+    Seed { script: PathBuf, home: PathBuf },
+}
+
+/// A database that can be queried.
+#[derive(Debug, Clone)]
+pub struct SqliteTool {
+    origin: Origin,
+    max_rows: u64,
+}
+
+/// The largest single value or statement, in bytes.
+const VALUE_BYTES: i32 = 1_000_000;
+/// Steps of the query machine between two looks at the clock.
+const STEPS: i32 = 10_000;
+
+impl SqliteTool {
+    /// Queries the file `database`, returning at most `max_rows` rows.
+    pub fn database(database: PathBuf, max_rows: u64) -> Self {
+        Self { origin: Origin::Database(database), max_rows }
+    }
+
+    /// Queries a database made from the SQL file `script`, kept below `home` under the digest of
+    /// the script: another script is another database.
+    pub fn seeded(script: PathBuf, home: PathBuf, max_rows: u64) -> Self {
+        Self { origin: Origin::Seed { script, home }, max_rows }
+    }
+
+    pub(super) fn run(&self, arguments: &Value, cancel: &Cancel) -> Outcome {
+        let Some(query) = arguments.get("query").and_then(Value::as_str) else {
+            return Outcome::failed("BAD_ARGUMENTS", "`query` must hold one SQL statement");
+        };
+        let path = match self.path() {
+            Ok(path) => path,
+            Err(outcome) => return outcome,
+        };
+        match self.query(&path, query, cancel) {
+            Ok(output) => Outcome::Done { exit: 0, output, dropped: 0 },
+            Err(error) => explain(&path, &error, cancel),
+        }
+    }
+
+    fn query(&self, path: &Path, query: &str, cancel: &Cancel) -> Result<String, QueryError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(path, flags)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, VALUE_BYTES)?;
+        // No second database: ATTACH would read, or make, any file.
+        connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+        connection.busy_timeout(Duration::from_secs(5))?;
+        let deadline = Instant::now() + Duration::from_secs(limits::TOOL_SECONDS);
+        let stop = cancel.clone();
+        connection.progress_handler(
+            STEPS,
+            Some(move || stop.is_stopped() || Instant::now() >= deadline),
+        )?;
+        let mut statements = rusqlite::Batch::new(&connection, query);
+        let Some(mut statement) = statements.next()? else { return Err(QueryError::Empty) };
+        if !statement.readonly() {
+            return Err(QueryError::Writes);
+        }
+        if statements.next()?.is_some() {
+            return Err(QueryError::Several);
+        }
+        let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let width = columns.len();
+        let mut rows = statement.query([])?;
+        let mut kept: Vec<Value> = Vec::new();
+        let mut more = false;
+        while let Some(row) = rows.next()? {
+            if u64::try_from(kept.len()).unwrap_or(u64::MAX) >= self.max_rows {
+                more = true;
+                break;
+            }
+            let cells = (0..width).map(|at| row.get_ref(at).map(cell));
+            kept.push(Value::Array(cells.collect::<Result<_, _>>()?));
+        }
+        Ok(render(&columns, &kept, more))
+    }
+
+    /// The file to query, made first where it has to be.
+    fn path(&self) -> Result<PathBuf, Outcome> {
+        match &self.origin {
+            Origin::Database(path) => match fs::metadata(path) {
+                Ok(meta) if meta.is_file() => Ok(path.clone()),
+                Ok(_) => Err(Outcome::failed("DATABASE_MISSING", format!("{} is not a file", path.display()))),
+                Err(error) => Err(Outcome::failed(
+                    "DATABASE_MISSING",
+                    format!("the database {} cannot be opened: {error}; check `database` in the settings", path.display()),
+                )),
+            },
+            Origin::Seed { script, home } => seed(script, home),
+        }
+    }
+}
+
+/// Makes the database of `script` below `home`, unless it is there. It appears under its name only
+/// once it is complete.
+fn seed(script: &Path, home: &Path) -> Result<PathBuf, Outcome> {
+    let sql = fs::read_to_string(script).map_err(|error| {
+        Outcome::failed(
+            "SEED_MISSING",
+            format!("the SQL file {} cannot be read: {error}; check `seed` in the settings", script.display()),
+        )
+    })?;
+    let directory = home.join("seeded");
+    let path = directory.join(format!("{}.db", Digest::of(sql.as_bytes()).hex()));
+    if path.exists() {
+        return Ok(path);
+    }
+    let failed = |what: String| {
+        Outcome::failed(
+            "SEED_FAILED",
+            format!("no database could be made in {} from {}: {what}", directory.display(), script.display()),
+        )
+    };
+    fs::create_dir_all(&directory).map_err(|error| failed(error.to_string()))?;
+    let draft = directory.join(format!("draft-{}-{}", std::process::id(), draft_number()));
+    let made = Connection::open(&draft)
+        .and_then(|connection| connection.execute_batch(&sql))
+        .map_err(|error| failed(error.to_string()))
+        .and_then(|()| fs::rename(&draft, &path).map_err(|error| failed(error.to_string())));
+    if made.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    made.map(|()| path)
+}
+
+/// Tells apart the drafts of threads of one process.
+fn draft_number() -> u64 {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
+
+#[derive(Debug)]
+enum QueryError {
+    Empty,
+    Writes,
+    Several,
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for QueryError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+fn explain(path: &Path, error: &QueryError, cancel: &Cancel) -> Outcome {
+    let path = path.display();
+    let error = match error {
+        QueryError::Empty => {
+            return Outcome::failed("BAD_ARGUMENTS", "`query` holds no SQL statement");
+        }
+        QueryError::Writes => {
+            return Outcome::failed(
+                "WRITE_REFUSED",
+                "this tool only reads, and the statement would change the database; nothing was run",
+            );
+        }
+        QueryError::Several => {
+            return Outcome::failed("BAD_ARGUMENTS", "`query` holds several statements; send one at a time");
+        }
+        QueryError::Sqlite(error) => error,
+    };
+    let Some(code) = error.sqlite_error_code() else {
+        return Outcome::failed("SQL_ERROR", error.to_string());
+    };
+    match code {
+        ffi::ErrorCode::OperationInterrupted if cancel.is_stopped() => {
+            Outcome::failed("CANCELLED", "stopped before its end")
+        }
+        ffi::ErrorCode::OperationInterrupted => Outcome::failed(
+            "TIMEOUT",
+            format!("the query was stopped after {} seconds; ask for less", limits::TOOL_SECONDS),
+        ),
+        ffi::ErrorCode::ReadOnly | ffi::ErrorCode::AuthorizationForStatementDenied => Outcome::failed(
+            "WRITE_REFUSED",
+            "this tool only reads, and the statement would change the database; nothing was changed",
+        ),
+        ffi::ErrorCode::NotADatabase | ffi::ErrorCode::DatabaseCorrupt => Outcome::failed(
+            "DATABASE_CORRUPT",
+            format!("{path} is damaged or no SQLite database: {error}; restore it, or delete it where it was made from a seed"),
+        ),
+        ffi::ErrorCode::CannotOpen | ffi::ErrorCode::PermissionDenied => Outcome::failed(
+            "DATABASE_MISSING",
+            format!("the database {path} cannot be opened: {error}"),
+        ),
+        ffi::ErrorCode::TooBig => Outcome::failed(
+            "TOO_LARGE",
+            format!("a value or the statement is over {VALUE_BYTES} bytes; ask for less"),
+        ),
+        _ => Outcome::failed("SQL_ERROR", format!("{error}; check the statement against the tables in the skill")),
+    }
+}
+
+fn cell(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => json!(number),
+        ValueRef::Real(number) => json!(number),
+        ValueRef::Text(text) => Value::String(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(blob) => Value::String(format!("[{} bytes]", blob.len())),
+    }
+}
+
+/// The rows as JSON that a model reads at little cost and a person can follow: one row a line.
+fn render(columns: &[String], rows: &[Value], more: bool) -> String {
+    let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
+    let body = if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join(",\n")) };
+    format!(
+        "{{\"columns\":{},\"count\":{},\"more\":{more},\"rows\":[{body}]}}",
+        json!(columns),
+        rows.len()
+    )
+}
