@@ -2,17 +2,33 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use concertina_types::{env, limits};
+
+const AFTER_HELP: &str = "\
+First steps:
+  concertina skill list                what exists here, and who may see it
+  concertina skill list --render       the exact index that a model would be shown
+  concertina explain skill:NAME        why a skill is or is not visible
+  concertina run DIR                   let a model work in DIR
+
+Exit codes:
+  0 fine, 1 findings or a failed check, 2 usage, 3 denied or approval needed, 4 not found,
+  5 environment: files, network, keys, 6 a fault of concertina";
+
+/// The whole command line, with the environment variables that it reads.
+pub(crate) fn command() -> clap::Command {
+    let width = env::ALL.iter().map(|(name, _)| name.len()).filter(|len| *len < 30).max();
+    let width = width.unwrap_or_default();
+    let variables = env::ALL.iter().map(|(name, about)| format!("\n  {name:width$}  {about}"));
+    let help = format!("{AFTER_HELP}\n\nEnvironment:{}", variables.collect::<String>());
+    Arguments::command().after_long_help(help)
+}
 
 /// Show an agent only what its present step needs, let it do only what that step allows, and prove
-/// both.
+/// both
 #[derive(Debug, Parser)]
-#[command(
-    name = "concertina",
-    version,
-    about,
-    after_help = "First steps:\n  concertina skill list                what exists here, and who may see it\n  concertina skill list --render       the exact index that a model would be shown\n  concertina explain skill:NAME        why a skill is or is not visible\n  concertina run DIR                   let a model work in DIR\n\nExit codes: 0 fine, 1 findings, 2 usage, 3 denied, 4 not found, 5 environment, 6 internal."
-)]
+#[command(name = "concertina", version, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     /// Print data as JSON; words still go to standard error
     #[arg(long, global = true)]
@@ -24,6 +40,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Say what is here, what a model sees of it, what is lost on the way, and what to do next
+    Doctor(DoctorArgs),
     /// Let a model work in a directory that holds skills and tools
     Run(RunArgs),
     /// List, show and check skills
@@ -67,7 +85,8 @@ pub(crate) struct PlaceArgs {
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SessionArgs {
-    /// The session to act in [default: $CONCERTINA_SESSION, or one that is not kept]
+    /// The session to act in, `last` for the latest [default: the one that
+    /// `CONCERTINA_SESSION` names, or one that is not kept]
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
 }
@@ -86,6 +105,13 @@ pub(crate) enum ProfileArg {
     Safe,
     /// As Claude Code expands them
     Claude,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Look for skills in this directory only; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -127,6 +153,7 @@ pub(crate) enum SkillCommand {
 }
 
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
@@ -162,7 +189,7 @@ pub(crate) struct ShowArgs {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
-    /// Only a part: meta (the frontmatter), body, a section, or a file
+    /// Only a part: `meta` (the frontmatter), `body`, or the title of a section
     #[arg(long)]
     pub(crate) part: Option<String>,
 }
@@ -214,7 +241,7 @@ pub(crate) struct FindArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     /// How many hits
-    #[arg(short, default_value_t = concertina_types::limits::FIND_HITS)]
+    #[arg(short, default_value_t = limits::FIND_HITS)]
     pub(crate) k: usize,
     /// Only this kind: skill, tool, menu, example or evidence
     #[arg(long)]
@@ -320,7 +347,7 @@ pub(crate) enum SessionCommand {
     List,
     /// Show what each turn of a session disclosed and took
     Show {
-        /// The session
+        /// The session; `last` is the one written to last
         id: String,
         /// Only this turn
         #[arg(long)]
@@ -328,11 +355,12 @@ pub(crate) enum SessionCommand {
     },
     /// Print exactly what a model is shown
     Render {
-        /// The session [default: a new one that is not kept]
+        /// The session; `last` is the one written to last [default: a new one that is not kept]
         id: Option<String>,
         #[command(flatten)]
         place: PlaceArgs,
-        /// Only one part
+        /// Only one part: tools, mechanism, index, skills, evidence, conversation, card; or body,
+        /// which is all that opening and talking added
         #[arg(long)]
         layer: Option<String>,
         /// As it was after this event
@@ -344,7 +372,7 @@ pub(crate) enum SessionCommand {
     },
     /// Begin the next turn of a session and print what is new to the model
     Turn {
-        /// The session
+        /// The session; `last` is the one written to last
         id: String,
         /// What a person says
         text: Option<String>,
@@ -353,17 +381,17 @@ pub(crate) enum SessionCommand {
     },
     /// Show what the context holds, in tokens
     Context {
-        /// The session
+        /// The session; `last` is the one written to last
         id: String,
     },
     /// Fold the conversation; tasks and open skills stay, the index is shown again once
     Compact {
-        /// The session
+        /// The session; `last` is the one written to last
         id: String,
     },
     /// Settle what a break left open, and go on where a model is given
     Resume {
-        /// The session
+        /// The session; `last` is the one written to last
         id: String,
         /// Who thinks: scripted:FILE, openai:NAME or anthropic:NAME
         #[arg(long, value_name = "MODEL")]
@@ -374,7 +402,7 @@ pub(crate) enum SessionCommand {
     },
     /// List the hooks that open skills brought
     Hooks {
-        /// The session
+        /// The session; `last` is the one written to last
         id: String,
     },
 }

@@ -43,6 +43,11 @@ impl CliError {
         Self::new(Exit::Usage, "USAGE", message)
     }
 
+    /// As `--json` shows it.
+    pub(crate) fn as_json(&self) -> serde_json::Value {
+        serde_json::json!({"error": {"code": self.code, "message": self.message, "help": self.help}})
+    }
+
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -70,8 +75,8 @@ impl From<concertina_store::StoreError> for CliError {
 
 impl From<Refusal> for CliError {
     fn from(refusal: Refusal) -> Self {
-        let exit = exit_of(&refusal.code);
-        Self { exit, code: refusal.code, message: refusal.message, help: None }
+        let help = advice(&refusal.code).map(str::to_owned);
+        Self { exit: exit_of(&refusal.code), code: refusal.code, message: refusal.message, help }
     }
 }
 
@@ -93,4 +98,24 @@ fn exit_of(code: &str) -> Exit {
         | "INTERRUPTED" | "BUSY" => Exit::Environment,
         _ => Exit::Denied,
     }
+}
+
+/// What a person can do about a refusal whose own words, which a model reads as well, do not say it.
+fn advice(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "MODEL_DISABLED" | "PATHS_NOT_TOUCHED" | "EXCLUDED" => {
+            "a person can open it: leave out `--as model`"
+        }
+        "USER_DISABLED" => "only the model opens it; `--as model` shows what it would get",
+        "NO_DESCRIPTION" => "add a `description` to its file; a person can open it as it is",
+        "SECURITY_KEY_UNREADABLE" => "`concertina skill check` says what is wrong with the key",
+        "POLICY_DENIES" | "POLICY_ASKS" | "DESTRUCTIVE_HIDDEN" => {
+            "the rules are under [policy] in concertina.toml; `concertina explain REF` names the one"
+        }
+        "POLICY_UNREADABLE" => {
+            "correct [policy] in concertina.toml; until then everything is denied"
+        }
+        "WRITE_REFUSED" => "ask with SELECT; change data with a tool that is meant to",
+        _ => return None,
+    })
 }

@@ -8,21 +8,34 @@ mod place;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
+
+use error::CliError;
 
 fn main() -> ExitCode {
-    let arguments = match args::Arguments::try_parse() {
+    let parsed = args::command().try_get_matches();
+    let arguments = match parsed.and_then(|matches| args::Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
-        // Help and version are answers; everything else is a usage error, exit code 2.
-        Err(error) => {
-            let code = if error.use_stderr() { 2 } else { 0 };
-            let _ = error.print();
-            return ExitCode::from(code);
-        }
+        Err(error) => return refused(&error),
     };
     let mut out = output::Output::new(arguments.json);
     match commands::run(arguments, &mut out) {
         Ok(code) => ExitCode::from(code),
         Err(error) => ExitCode::from(out.fail(&error)),
     }
+}
+
+/// Help and version are answers; everything else is a usage error.
+fn refused(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::SUCCESS;
+    }
+    if std::env::args_os().any(|argument| argument == "--json") {
+        let message = error.to_string();
+        let message = message.lines().next().unwrap_or_default();
+        let shown = CliError::usage(message.trim_start_matches("error: "));
+        let _ = output::Output::new(true).json(&shown.as_json());
+    }
+    ExitCode::from(error::Exit::Usage as u8)
 }

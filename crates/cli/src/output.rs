@@ -1,9 +1,10 @@
 //! Data on standard output, words on standard error.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use concertina_types::{Diagnostic, Severity, Tokens};
 use serde::Serialize;
-use serde_json::json;
 
 use crate::error::{CliError, Exit};
 
@@ -37,7 +38,11 @@ impl Output {
     /// Writes one JSON document.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value).map_err(|error| {
-            CliError::new(Exit::Internal, "INTERNAL", format!("the result cannot be written: {error}"))
+            CliError::new(
+                Exit::Internal,
+                "INTERNAL",
+                format!("the result cannot be written: {error}"),
+            )
         })?;
         self.line(text)
     }
@@ -54,13 +59,9 @@ impl Output {
             return 0;
         }
         if self.json {
-            let shown = json!({"error": {"code": error.code, "message": error.message, "help": error.help}});
-            let _ = self.json(&shown);
+            let _ = self.json(&error.as_json());
         }
-        self.say(format!("\u{1b}[1;31merror\u{1b}[0m {}: {}", error.code, error.message));
-        if let Some(help) = &error.help {
-            self.say(format!("  help: {help}"));
-        }
+        self.say(notice(Severity::Error, &error.message, None, error.help.as_deref(), &error.code));
         error.exit as u8
     }
 
@@ -77,11 +78,87 @@ impl Output {
 
 const CLOSED: &str = "OUTPUT_CLOSED";
 
+/// Columns that a line takes at most, where its text can be cut.
+pub(crate) const COLUMNS: usize = 100;
+
+/// What happened, where, what to do, and the code to look it up by.
+fn notice(
+    severity: Severity,
+    message: &str,
+    place: Option<&str>,
+    help: Option<&str>,
+    code: &str,
+) -> String {
+    let colour = match severity {
+        Severity::Error => "\u{1b}[1;31m",
+        Severity::Warning => "\u{1b}[1;33m",
+        Severity::Info => "\u{1b}[1m",
+    };
+    let mut text = format!("{colour}{severity}\u{1b}[0m: {message}");
+    if let Some(place) = place {
+        let _ = write!(text, "\n  --> {place}");
+    }
+    if let Some(help) = help {
+        let _ = write!(text, "\n  help: {help}");
+    }
+    let _ = write!(text, " [{code}]");
+    text
+}
+
+/// A finding in `file`, for a person.
+pub(crate) fn finding(file: &str, found: &Diagnostic) -> String {
+    let place = match found.line {
+        Some(line) => format!("{file}:{line}:{}", found.column.unwrap_or(1)),
+        None => file.to_owned(),
+    };
+    notice(found.severity, &found.message, Some(&place), found.help.as_deref(), &found.code)
+}
+
+/// A number for people: `8,000`.
+pub(crate) fn thousands(number: usize) -> String {
+    Tokens(number as u64).to_string()
+}
+
+/// `1 skill`, `2 skills`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    format!("{} {what}{}", thousands(number), if number == 1 { "" } else { "s" })
+}
+
+/// A table whose last column is cut so that every line fits.
+pub(crate) fn fitting_table(mut rows: Vec<Vec<String>>, right: &[usize]) -> String {
+    let before = |row: &Vec<String>| row.len().saturating_sub(1);
+    let columns = rows.iter().map(before).max().unwrap_or_default();
+    let taken: usize = (0..columns)
+        .map(|at| {
+            rows.iter()
+                .filter_map(|row| row.get(at))
+                .map(|cell| width(cell))
+                .max()
+                .unwrap_or_default()
+                + 2
+        })
+        .sum();
+    // However long the names are, a few words about each stay.
+    let room = COLUMNS.saturating_sub(taken).max(20);
+    for row in &mut rows {
+        if let Some(last) = row.last_mut() {
+            *last = clip(last, room);
+        }
+    }
+    table(&rows, right)
+}
+
 /// Lines up the columns of a table. Numbers are right-aligned: columns named in `right`.
 pub(crate) fn table(rows: &[Vec<String>], right: &[usize]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let widths: Vec<usize> = (0..columns)
-        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or_default())
+        .map(|at| {
+            rows.iter()
+                .filter_map(|row| row.get(at))
+                .map(|cell| width(cell))
+                .max()
+                .unwrap_or_default()
+        })
         .collect();
     let mut text = String::new();
     for row in rows {

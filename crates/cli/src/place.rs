@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use concertina_core::session::{Origin, Site};
 use concertina_runtime::{Session, Started, Workspace, WorkspaceOptions};
 use concertina_store::Store;
-use concertina_types::{Severity, SessionId, env};
+use concertina_types::{SessionId, Severity, env};
 
 use crate::args::{PlaceArgs, SessionArgs, Who};
 use crate::error::{CliError, Exit};
-use crate::output::Output;
+use crate::output::{Output, finding};
 
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
@@ -66,13 +66,7 @@ pub(crate) fn open(
         if found.severity == Severity::Info {
             continue;
         }
-        let line = found.line.map_or(String::new(), |line| {
-            format!(":{line}:{}", found.column.unwrap_or(1))
-        });
-        out.say(format!("{} {}: {}{line}: {}", found.severity, found.code, path.display(), found.message));
-        if let Some(help) = &found.help {
-            out.say(format!("  help: {help}"));
-        }
+        out.say(finding(&path.display().to_string(), found));
     }
     Ok(workspace)
 }
@@ -85,11 +79,23 @@ pub(crate) fn reopen(site: &Site, out: &mut Output) -> Result<Workspace, CliErro
 
 /// The id that a person typed, or that the environment names.
 pub(crate) fn session_id(given: &SessionArgs) -> Result<Option<SessionId>, CliError> {
-    let text = given.session.clone().or_else(|| variable(env::SESSION)).filter(|text| !text.is_empty());
+    let text =
+        given.session.clone().or_else(|| variable(env::SESSION)).filter(|text| !text.is_empty());
     text.map(|text| parse_id(&text)).transpose()
 }
 
+/// Names the session that was written to last.
+const LAST: &str = "last";
+
+/// The id that `text` means.
 pub(crate) fn parse_id(text: &str) -> Result<SessionId, CliError> {
+    if text == LAST {
+        let latest = store()?.events.sessions()?.into_iter().next();
+        return latest.map(|session| session.session).ok_or_else(|| {
+            CliError::new(Exit::NotFound, "NO_SESSION", "there is no session yet")
+                .help("`concertina session new` begins one")
+        });
+    }
     SessionId::new(text).map_err(|error| {
         CliError::usage(error.to_string()).help("`concertina session list` shows the ids there are")
     })

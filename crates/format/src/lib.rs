@@ -5,3 +5,4 @@ pub mod config;
 pub mod expand;
 mod nearest;
 pub mod parameters;
+pub mod lint;

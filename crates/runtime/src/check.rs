@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use concertina_core::catalog::Loaded;
 use concertina_format::skill::{Document, Mode, Origin, Status, parse};
-use concertina_types::{Diagnostic, Digest, Severity, limits};
+use concertina_types::{Diagnostic, Digest, Severity};
 
-use crate::sources::{FileSystem, Place, Source as _};
+use crate::sources::{FileSystem, Place, Source as _, file_name, name_by_place, read};
 
 /// One file that was checked.
 #[derive(Debug, Clone)]
@@ -38,11 +39,13 @@ impl Checked {
 pub fn check(paths: &[PathBuf], mode: Mode) -> Vec<Checked> {
     let mut source = FileSystem::new(paths.iter().map(|path| Place::named(path.clone())).collect());
     let scan = source.scan();
-    let mut files = source.files();
+    let files = source.files();
+    let is_file =
+        |path: &Path| files.binary_search_by(|(file, _)| file.as_path().cmp(path)).is_ok();
     let mut checked: Vec<Checked> = scan
         .skipped
         .iter()
-        .filter(|skipped| skipped.code != "REJECTED")
+        .filter(|skipped| !is_file(Path::new(&skipped.path)))
         .map(|skipped| Checked {
             path: PathBuf::from(&skipped.path),
             document: None,
@@ -58,7 +61,6 @@ pub fn check(paths: &[PathBuf], mode: Mode) -> Vec<Checked> {
             }],
         })
         .collect();
-    files.sort();
     checked.extend(in_parallel(&files, mode));
     mark_twins(&mut checked);
     checked.sort_by(|a, b| a.path.cmp(&b.path));
@@ -66,16 +68,17 @@ pub fn check(paths: &[PathBuf], mode: Mode) -> Vec<Checked> {
 }
 
 /// Checks `files` on every core, keeping their order.
-fn in_parallel(files: &[PathBuf], mode: Mode) -> Vec<Checked> {
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
+fn in_parallel(files: &[(PathBuf, Loaded)], mode: Mode) -> Vec<Checked> {
+    let workers =
+        std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
     let next = AtomicUsize::new(0);
     let mut done: Vec<(usize, Checked)> = std::thread::scope(|scope| {
         let work = || {
             let mut mine = Vec::new();
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(path) = files.get(at) else { return mine };
-                mine.push((at, check_file(path, mode)));
+                let Some((path, kind)) = files.get(at) else { return mine };
+                mine.push((at, check_file(path, *kind, mode)));
             }
         };
         let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
@@ -85,7 +88,7 @@ fn in_parallel(files: &[PathBuf], mode: Mode) -> Vec<Checked> {
     done.into_iter().map(|(_, checked)| checked).collect()
 }
 
-fn check_file(path: &Path, mode: Mode) -> Checked {
+fn check_file(path: &Path, kind: Loaded, mode: Mode) -> Checked {
     let failed = |code: &'static str, message: String| Checked {
         path: path.to_owned(),
         document: None,
@@ -93,28 +96,13 @@ fn check_file(path: &Path, mode: Mode) -> Checked {
         digest: None,
         diagnostics: vec![Diagnostic::new(code, Severity::Error, message)],
     };
-    let size = match std::fs::metadata(path) {
-        Ok(meta) => meta.len(),
-        Err(error) => return failed("UNREADABLE", format!("the file cannot be read: {error}")),
-    };
-    if size > limits::SKILL_BYTES {
-        let message = format!("the file has {size} bytes; the limit is {}", limits::SKILL_BYTES);
-        return failed("FILE_TOO_LARGE", message);
-    }
-    let bytes = match std::fs::read(path) {
+    let bytes = match read(path) {
         Ok(bytes) => bytes,
-        Err(error) => return failed("UNREADABLE", format!("the file cannot be read: {error}")),
+        Err(error) => return failed(error.code(), error.to_string()),
     };
-    let directory = match path.parent().and_then(Path::file_name).and_then(|name| name.to_str()) {
-        Some(name) => name.to_owned(),
-        // A relative path such as SKILL.md says nothing of its directory.
-        None => std::path::absolute(path)
-            .ok()
-            .and_then(|path| path.parent()?.file_name()?.to_str().map(str::to_owned))
-            .unwrap_or_else(|| "skill".to_owned()),
-    };
-    let file = path.file_name().and_then(|name| name.to_str()).unwrap_or("SKILL.md");
-    let parsed = parse(&bytes, Origin { directory: &directory, file }, mode);
+    let directory = name_by_place(path, kind);
+    let origin = Origin { directory: &directory, file: file_name(path, kind) };
+    let parsed = parse(&bytes, origin, mode);
     Checked {
         path: path.to_owned(),
         status: parsed.status(),
@@ -137,7 +125,8 @@ fn mark_twins(checked: &mut [Checked]) {
                 first.insert(key, one.path.clone());
             }
             Some(other) => {
-                let message = format!("the name `{}` is also that of {}", document.name, other.display());
+                let message =
+                    format!("the name `{}` is also that of {}", document.name, other.display());
                 let found = Diagnostic::new("NAME_TAKEN", Severity::Error, message)
                     .help("give one of the two another name");
                 one.diagnostics.push(found);

@@ -41,7 +41,9 @@ pub enum RuntimeError {
     #[error("there is no session {0}; `concertina session list` shows the ones there are")]
     NoSession(SessionId),
     /// Content that a session names is not in the store.
-    #[error("session {session} names the content {digest}, which is not in the store; restore it from a backup, or begin a new session")]
+    #[error(
+        "session {session} names the content {digest}, which is not in the store; restore it from a backup, or begin a new session"
+    )]
     ContentMissing {
         /// The session.
         session: SessionId,
@@ -68,18 +70,34 @@ pub enum RuntimeError {
     #[error("session {0} is being written by another process; try again when it is done")]
     Contended(SessionId),
     /// Work was stopped from outside.
-    #[error("stopped; `concertina session resume {0}` goes on from here")]
+    #[error(
+        "stopped before the task was done; session {0} keeps what happened, resume it to go on"
+    )]
     Interrupted(SessionId),
     /// The task took too many rounds.
-    #[error("the task was not done after {turns} turns; look at `concertina session show {session}`, then give a smaller task")]
+    #[error(
+        "the task was not done after {turns} turns; look at `concertina session show {session}`, then give a smaller task"
+    )]
     TooManyTurns {
         /// The session.
         session: SessionId,
         /// How many.
         turns: u32,
     },
+    /// The last answer is not whole.
+    #[error(
+        "the model's answer was cut by {why}; what arrived is kept in session {session}; give a smaller task, or let the model write more"
+    )]
+    AnswerCut {
+        /// The session.
+        session: SessionId,
+        /// What cut it.
+        why: &'static str,
+    },
     /// The conversation does not fit the window, even folded.
-    #[error("the request takes {tokens} tokens and the limit is {limit}; close skills, or set a larger window")]
+    #[error(
+        "the request takes {tokens} tokens and the limit is {limit}; close skills, or set a larger window"
+    )]
     ContextFull {
         /// What it takes.
         tokens: u64,
@@ -105,6 +123,7 @@ impl RuntimeError {
             Self::Contended(_) => "CONTENDED",
             Self::Interrupted(_) => "INTERRUPTED",
             Self::TooManyTurns { .. } => "TOO_MANY_TURNS",
+            Self::AnswerCut { .. } => "ANSWER_CUT",
             Self::ContextFull { .. } => "CONTEXT_FULL",
             Self::Internal(_) => "INTERNAL",
         }
@@ -127,6 +146,7 @@ impl RuntimeError {
             | Self::Contended(_)
             | Self::Interrupted(_)
             | Self::TooManyTurns { .. }
+            | Self::AnswerCut { .. }
             | Self::ContextFull { .. } => ErrorKind::Environment,
         }
     }

@@ -1,11 +1,12 @@
 //! Searching a workspace and a session.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use concertina_core::catalog::search::{Hit, Kind, SearchDocument};
 use concertina_core::catalog::{SkillEntry, Snapshot};
 use concertina_format::skill::sections;
-use concertina_types::{Digest, Ref};
+use concertina_types::Ref;
 
 use crate::workspace::LoadedSkill;
 
@@ -33,13 +34,21 @@ pub struct Found {
     pub nearest: Vec<Hit>,
 }
 
-/// Documents made from skills, kept while their files stay the same, so that a change of one skill
-/// reads one file.
+/// Documents made from skills, by the skill's path, kept while its file stays the same, so that a
+/// change of one skill reads one file.
 #[derive(Debug, Default)]
-pub(crate) struct Texts(HashMap<std::sync::Arc<str>, (Digest, u64, Vec<SearchDocument>)>);
+pub(crate) struct Texts(HashMap<Arc<str>, Vec<SearchDocument>>);
 
 impl Texts {
-    /// The documents of every skill, example and tool of `snapshot`; `read` gives the whole skill.
+    /// Forgets the skills in the files `changed`.
+    pub(crate) fn forget(&mut self, changed: &[Arc<str>]) {
+        for path in changed {
+            self.0.remove(path);
+        }
+    }
+
+    /// The documents of every skill, example, category and tool of `snapshot`; `read` gives the
+    /// whole skill.
     pub(crate) fn documents(
         &mut self,
         snapshot: &Snapshot,
@@ -48,15 +57,18 @@ impl Texts {
         let mut known = std::mem::take(&mut self.0);
         let mut all = Vec::new();
         for entry in &snapshot.skills {
-            let reusable = known
+            let documents = known
                 .remove(&entry.path)
-                .filter(|(head, bytes, _)| *head == entry.head && *bytes == entry.bytes);
-            let made = match reusable {
-                Some((_, _, documents)) => documents,
-                None => skill_documents(entry, read(entry).as_ref()),
-            };
-            all.extend(made.iter().cloned());
-            self.0.insert(entry.path.clone(), (entry.head, entry.bytes, made));
+                .unwrap_or_else(|| skill_documents(entry, read(entry).as_ref()));
+            all.extend(documents.iter().cloned());
+            self.0.insert(entry.path.clone(), documents);
+        }
+        for (name, category) in &snapshot.categories {
+            let mut document =
+                SearchDocument::new(Ref::Menu(name.clone()), Kind::Menu, name.as_str());
+            document.description = format!("{}. {}", category.title, category.description);
+            document.title = titled(name, &document.description);
+            all.push(document);
         }
         for tool in &snapshot.tools {
             let mut document =
@@ -80,10 +92,11 @@ fn skill_documents(entry: &SkillEntry, loaded: Option<&LoadedSkill>) -> Vec<Sear
     document.parameters = entry.parameters.join("\n");
     document.examples.clone_from(&entry.examples);
     document.not_for.clone_from(&entry.not_for);
-    document.group = entry.id.plugin().unwrap_or_default().to_owned();
+    entry.id.plugin().unwrap_or_default().clone_into(&mut document.group);
     document.body = loaded.map(|skill| skill.body.clone()).unwrap_or_default();
     let mut documents = vec![document];
-    for (at, example) in loaded.iter().flat_map(|skill| skill.document.examples.iter().enumerate()) {
+    for (at, example) in loaded.iter().flat_map(|skill| skill.document.examples.iter().enumerate())
+    {
         let key = Ref::Skill {
             id: entry.id.clone(),
             part: Some(format!("examples/{}", at + 1)),
@@ -112,7 +125,7 @@ pub(crate) fn section_documents(skill: &LoadedSkill) -> Vec<SearchDocument> {
             let before = section.span.start;
             let line = skill.body.get(..before).unwrap_or_default().matches('\n').count() + 1;
             document.title = format!("{} (line {line})", section.title);
-            document.body = section.span.of(&skill.body).to_owned();
+            section.span.of(&skill.body).clone_into(&mut document.body);
             document
         })
         .collect()
@@ -127,7 +140,8 @@ fn titled(name: &str, description: &str) -> String {
 fn parameter_words(schema: &serde_json::Value) -> String {
     let properties = schema.get("properties").and_then(serde_json::Value::as_object);
     let words = properties.into_iter().flatten().map(|(name, property)| {
-        let about = property.get("description").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let about =
+            property.get("description").and_then(serde_json::Value::as_str).unwrap_or_default();
         format!("{name} {about}")
     });
     words.collect::<Vec<_>>().join("\n")

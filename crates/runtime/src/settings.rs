@@ -1,6 +1,6 @@
 //! Settings from files: the administrator's, the person's, the workspace's, in that order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,8 @@ use concertina_core::session::{ListingSettings, Settings};
 use concertina_format::config::{Config, ConfigOrigin, PolicySetting, parse_onto};
 use concertina_types::{Diagnostic, Severity, ToolName, env};
 
+use crate::inside::inside;
+
 /// Settings, and where each part came from.
 #[derive(Debug, Clone, Default)]
 pub struct Loaded {
@@ -16,12 +18,50 @@ pub struct Loaded {
     pub config: Config,
     /// What was found, with the file it was found in.
     pub findings: Vec<(PathBuf, Diagnostic)>,
-    /// The directory that a tool's paths are relative to.
-    pub tool_base: BTreeMap<ToolName, PathBuf>,
-    /// Tools that the workspace brought: their paths must stay inside it.
-    pub workspace_tools: BTreeSet<ToolName>,
+    /// Directories of skills that the settings name.
+    pub roots: Vec<NamedRoot>,
+    /// The file that each tool comes from.
+    pub tools_from: BTreeMap<ToolName, SettingsFile>,
     /// Why the policy is not to be trusted, where a file could not be read at all.
     pub policy_lost: Option<String>,
+}
+
+/// A settings file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsFile {
+    /// The directory that it is in, which its paths are relative to.
+    pub directory: PathBuf,
+    /// Whose file it is. What a workspace names must lie inside it.
+    pub origin: ConfigOrigin,
+}
+
+/// A directory of skills that a settings file names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedRoot {
+    /// The path.
+    pub path: PathBuf,
+    /// Whose file names it.
+    pub by: ConfigOrigin,
+}
+
+impl SettingsFile {
+    /// The settings file itself.
+    pub(crate) fn location(&self) -> PathBuf {
+        self.directory.join(FILE)
+    }
+
+    /// What the file means by `path`, or why it may not mean that.
+    pub(crate) fn path(&self, path: &str) -> Result<PathBuf, String> {
+        let found = match self.origin {
+            ConfigOrigin::Workspace => inside(&self.directory, path),
+            ConfigOrigin::Managed | ConfigOrigin::User => Some(self.directory.join(path)),
+        };
+        found.ok_or_else(|| {
+            format!(
+                "`{path}` lies outside the workspace, and a workspace may only name its own files"
+            )
+        })
+    }
 }
 
 /// The name of the file, in each of its places.
@@ -48,30 +88,48 @@ pub fn load_config(
     for (directory, origin) in files {
         let Some(directory) = directory else { continue };
         let path = directory.join(FILE);
-        let text = match std::fs::read(&path).map(String::from_utf8) {
-            Ok(Ok(text)) => text,
-            Ok(Err(_)) => {
-                lost(&mut loaded, &path, "it is not UTF-8 text");
-                continue;
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
-            Err(error) => {
-                lost(&mut loaded, &path, &error.to_string());
+        let text = match read(&path) {
+            Ok(Some(text)) => text,
+            Ok(None) => continue,
+            Err(why) => {
+                lost(&mut loaded, &path, &why);
                 continue;
             }
         };
-        let known: BTreeSet<ToolName> = loaded.config.tools.keys().cloned().collect();
+        let known_roots = loaded.config.sources.roots.len();
         let (config, findings) = parse_onto(std::mem::take(&mut loaded.config), &text, origin);
+        loaded.findings.extend(findings.into_iter().map(|found| (path.clone(), found)));
         loaded.config = config;
-        for name in loaded.config.tools.keys().filter(|name| !known.contains(*name)) {
-            loaded.tool_base.insert(name.clone(), directory.clone());
-            if origin == ConfigOrigin::Workspace {
-                loaded.workspace_tools.insert(name.clone());
+        let file = SettingsFile { directory, origin };
+        for name in loaded.config.tools.keys() {
+            loaded.tools_from.entry(name.clone()).or_insert_with(|| file.clone());
+        }
+        for root in loaded.config.sources.roots.iter().skip(known_roots) {
+            match file.path(root) {
+                Ok(path) => loaded.roots.push(NamedRoot { path, by: origin }),
+                Err(why) => {
+                    let why = format!("a directory of skills was left out: {why}");
+                    let found = Diagnostic::new("ROOT_LEFT_OUT", Severity::Error, why);
+                    loaded.findings.push((path.clone(), found));
+                }
             }
         }
-        loaded.findings.extend(findings.into_iter().map(|found| (path.clone(), found)));
     }
     loaded
+}
+
+/// The text at `path`; none where there is no such file, and words where it cannot be read.
+fn read(path: &Path) -> Result<Option<String>, String> {
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_file() => {}
+        Ok(_) => return Err("it is not a file".to_owned()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error.to_string()),
+    }
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
 fn lost(loaded: &mut Loaded, path: &Path, why: &str) {
@@ -113,7 +171,9 @@ impl Loaded {
                 }
             }
             PolicySetting::Unreadable => {
-                unreadable.get_or_insert_with(|| "`[policy]` in concertina.toml cannot be read".to_owned());
+                unreadable.get_or_insert_with(|| {
+                    "`[policy]` in concertina.toml cannot be read".to_owned()
+                });
             }
         }
         policy.unreadable = unreadable;
@@ -124,7 +184,11 @@ impl Loaded {
                 chars: listing.chars,
                 entry_chars: listing.entry_chars,
                 pinned: listing.pinned.clone(),
-                exclude: listing.exclude.iter().filter_map(|text| Pattern::new(text).ok()).collect(),
+                exclude: listing
+                    .exclude
+                    .iter()
+                    .filter_map(|text| Pattern::new(text).ok())
+                    .collect(),
                 inline_tokens: listing.inline_tokens,
             },
             policy,

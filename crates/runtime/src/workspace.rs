@@ -1,27 +1,23 @@
 //! A directory with its settings, skills and tools: what sessions run in.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use concertina_core::catalog::search::Index;
-use concertina_core::catalog::{
-    Category, Danger, Merged, NeedsSkill, Precedence, SkillEntry, Snapshot, ToolEntry, merge,
-};
-use concertina_core::policy::Pattern;
+use concertina_core::catalog::{Merged, Precedence, SkillEntry, Snapshot, merge};
 use concertina_core::session::{Settings, Site};
-use concertina_format::config::{self, SourceProfile, SqliteSource, ToolKind};
-use concertina_format::skill::{Document, Mode, Origin, parse};
-use concertina_types::{
-    Blob, Diagnostic, Digest, Severity, SkillId, TokenCounter, Tokens, ToolName, canonical_json,
-};
-use serde_json::json;
+use concertina_format::config::{ConfigOrigin, SourceProfile};
+use concertina_format::skill::{Document, Mode, Origin, Parsed, parse};
+use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens};
 
 use crate::error::RuntimeError;
 use crate::find::Texts;
 use crate::settings::{Loaded, load_config};
-use crate::sources::{Bundled, FileSystem, Place, Places, Source, SourceError};
-use crate::tools::{ExecTool, Executor, PlainExecutor, Runner, SqliteTool, Toolbox};
+use crate::sources::{
+    Bundled, FileSystem, Place, Places, SkillFile, Source, SourceError, file_name, inventory,
+    name_by_place,
+};
+use crate::tools::{Executor, PlainExecutor, Toolbox, define};
 
 /// How to open a workspace.
 pub struct WorkspaceOptions<'a> {
@@ -37,6 +33,20 @@ pub struct WorkspaceOptions<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// What runs programs; [`PlainExecutor`] where none is given.
     pub executor: Option<Arc<dyn Executor>>,
+}
+
+impl<'a> WorkspaceOptions<'a> {
+    /// Only the workspace's own skills, state below `home`, nothing managed.
+    pub fn only(home: PathBuf, variable: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        Self {
+            home,
+            roots: Vec::new(),
+            only_workspace: true,
+            managed: None,
+            variable,
+            executor: None,
+        }
+    }
 }
 
 impl std::fmt::Debug for WorkspaceOptions<'_> {
@@ -56,10 +66,15 @@ pub struct LoadedSkill {
     pub body: String,
     /// The directory it is in.
     pub directory: Option<Arc<Path>>,
-    /// Files that belong to it.
-    pub resources: Vec<String>,
     /// What was found while reading it.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+impl LoadedSkill {
+    /// Files that belong to it, by relative path, sorted; looked up when asked.
+    pub fn resources(&self) -> Vec<String> {
+        self.directory.as_deref().map(inventory).unwrap_or_default()
+    }
 }
 
 /// A directory with its settings, skills and tools.
@@ -68,15 +83,15 @@ pub struct Workspace {
     loaded: Loaded,
     settings: Settings,
     toolbox: Toolbox,
-    tools: Vec<ToolEntry>,
-    categories: BTreeMap<String, Category>,
     sources: Vec<Box<dyn Source>>,
     snapshot: Arc<Snapshot>,
     /// The snapshot as stored: its text and its address, made once.
     stored: Option<(Blob, String)>,
     bytes_read: u64,
     texts: Texts,
+    /// Made from the snapshot when first needed.
     index: Option<Arc<Index>>,
+    preloaded: Option<Tokens>,
 }
 
 impl std::fmt::Debug for Workspace {
@@ -89,7 +104,11 @@ impl Workspace {
     /// Opens `root`: reads its settings and the index of its skills, never a body.
     pub fn open(root: &Path, options: WorkspaceOptions<'_>) -> Result<Self, RuntimeError> {
         let root = absolute(root)?;
-        let loaded = load_config(&root, options.managed.as_deref(), options.variable);
+        if !root.is_dir() {
+            let message = format!("there is no directory {}; check the path", root.display());
+            return Err(RuntimeError::Environment { code: "NO_DIRECTORY", message });
+        }
+        let mut loaded = load_config(&root, options.managed.as_deref(), options.variable);
         let mut settings = loaded.settings();
         let shown = |path: &Path| absolute(path).map(|path| path.to_string_lossy().into_owned());
         settings.site = Site {
@@ -97,37 +116,28 @@ impl Workspace {
             roots: options.roots.iter().map(|path| shown(path)).collect::<Result<_, _>>()?,
             only_workspace: options.only_workspace,
         };
-        let mut sources: Vec<Box<dyn Source>> = Vec::new();
-        if options.roots.is_empty() {
-            let mut places = Places::usual(&root, options.variable);
-            places.managed.clone_from(&options.managed);
-            places.additional = loaded.config.sources.roots.iter().map(|path| root.join(path)).collect();
-            if options.only_workspace {
-                places = Places { workspace: root.clone(), additional: places.additional, ..Places::default() };
-            }
-            sources.push(Box::new(FileSystem::new(places.all())));
-            if !options.only_workspace {
-                sources.push(Box::<Bundled>::default());
-            }
-        } else {
-            let places = options.roots.iter().map(|path| absolute(path).map(Place::named));
-            sources.push(Box::new(FileSystem::new(places.collect::<Result<_, _>>()?)));
-        }
+        let sources = sources(&root, &loaded, &options)?;
+        let defined = define(&loaded.config, &loaded.tools_from, &options.home, options.variable);
+        loaded.findings.extend(defined.findings);
+        let executor = options.executor.unwrap_or_else(|| Arc::new(PlainExecutor));
         let mut workspace = Self {
-            toolbox: Toolbox::new(BTreeMap::new(), executor(&options), root.clone()),
+            toolbox: Toolbox::new(defined.runners, executor, root.clone()),
             root,
             loaded,
             settings,
-            tools: Vec::new(),
-            categories: BTreeMap::new(),
             sources,
-            snapshot: Arc::default(),
+            snapshot: Arc::new(Snapshot {
+                tools: defined.tools,
+                categories: defined.categories,
+                tool_tokens: defined.tokens,
+                ..Snapshot::default()
+            }),
             stored: None,
             bytes_read: 0,
             texts: Texts::default(),
             index: None,
+            preloaded: None,
         };
-        workspace.take_tools(&options);
         workspace.scan();
         Ok(workspace)
     }
@@ -169,8 +179,7 @@ impl Workspace {
 
     /// Looks whether anything changed, and reads only that. True where the catalogue is another.
     pub fn refresh(&mut self) -> bool {
-        let stale: Vec<bool> = self.sources.iter_mut().map(|source| source.is_stale()).collect();
-        stale.contains(&true) && self.scan()
+        self.sources.iter().any(|source| source.is_stale()) && self.scan()
     }
 
     /// The catalogue as it is stored, with its address.
@@ -178,8 +187,9 @@ impl Workspace {
         if let Some(stored) = &self.stored {
             return Ok(stored.clone());
         }
-        let text = serde_json::to_string(self.snapshot.as_ref())
-            .map_err(|error| RuntimeError::Internal(format!("the catalogue cannot be stored: {error}")))?;
+        let text = serde_json::to_string(self.snapshot.as_ref()).map_err(|error| {
+            RuntimeError::Internal(format!("the catalogue cannot be stored: {error}"))
+        })?;
         let stored = (Blob::of(&text), text);
         self.stored = Some(stored.clone());
         Ok(stored)
@@ -191,23 +201,12 @@ impl Workspace {
     }
 
     fn read(&self, entry: &SkillEntry) -> Result<LoadedSkill, SourceError> {
-        let gone = || SourceError::Gone { path: entry.path.to_string() };
-        let found = self.sources.iter().find_map(|source| source.read(entry)).ok_or_else(gone)?;
-        let file = found?;
-        let path = Path::new(entry.path.as_ref());
-        let name = |path: Option<&Path>| {
-            path.and_then(Path::file_name).and_then(|name| name.to_str()).map(str::to_owned)
-        };
-        let directory = match entry.loaded_from {
-            concertina_core::catalog::Loaded::Skills => name(path.parent()),
-            _ => path.file_stem().and_then(|name| name.to_str()).map(str::to_owned),
-        };
-        let directory = directory.unwrap_or_else(|| entry.id.name().to_owned());
-        let origin = Origin { directory: &directory, file: "SKILL.md" };
-        let parsed = parse(&file.bytes, origin, Mode::Lenient);
+        let file = self.file(entry)?;
+        let parsed = parsed(entry, &file);
         let body = parsed.body().to_owned();
         let Some(document) = parsed.document else {
-            let why = parsed.diagnostics.first().map_or("it is no skill", |found| found.message.as_str());
+            let why =
+                parsed.diagnostics.first().map_or("it is no skill", |found| found.message.as_str());
             let source = std::io::Error::new(std::io::ErrorKind::InvalidData, why.to_owned());
             return Err(SourceError::Unreadable { path: entry.path.to_string(), source });
         };
@@ -216,22 +215,23 @@ impl Workspace {
             document,
             body,
             directory: file.directory,
-            resources: file.resources,
             diagnostics: parsed.diagnostics,
         })
     }
 
-    /// The digest of the whole file of `entry`; none where it cannot be read now.
-    pub fn digest(&self, entry: &SkillEntry) -> Option<Digest> {
-        let found = self.sources.iter().find_map(|source| source.read(entry))?;
-        found.ok().map(|file| Digest::of(&file.bytes))
+    fn file(&self, entry: &SkillEntry) -> Result<SkillFile, SourceError> {
+        let gone = || SourceError::Gone { path: entry.path.to_string() };
+        self.sources.iter().find_map(|source| source.read(entry)).ok_or_else(gone)?
     }
 
-    /// The file of `entry` as text, lines ended by `\n`.
-    pub fn source_text(&self, entry: &SkillEntry) -> Result<String, SourceError> {
-        let gone = || SourceError::Gone { path: entry.path.to_string() };
-        let file = self.sources.iter().find_map(|source| source.read(entry)).ok_or_else(gone)??;
-        Ok(parse(&file.bytes, Origin { directory: entry.id.name(), file: "SKILL.md" }, Mode::Lenient).text)
+    /// The digest of the whole file of `entry`; none where it cannot be read now.
+    pub fn digest(&self, entry: &SkillEntry) -> Option<Digest> {
+        self.file(entry).ok().map(|file| Digest::of(&file.bytes))
+    }
+
+    /// The file of `entry` as it is read: its text, and where frontmatter and body are in it.
+    pub fn source(&self, entry: &SkillEntry) -> Result<Parsed, SourceError> {
+        Ok(parsed(entry, &self.file(entry)?))
     }
 
     /// The search index over skills with their bodies, examples and tools; made when first needed.
@@ -247,11 +247,17 @@ impl Workspace {
         index
     }
 
-    /// What every skill's text and every tool's definition take together.
-    pub fn preloaded(&self, counter: &dyn TokenCounter) -> Tokens {
+    /// What every skill's text and every tool's definition take together. Every skill is read, once
+    /// for each state of the catalogue.
+    pub fn preloaded(&mut self) -> Tokens {
+        if let Some(tokens) = self.preloaded {
+            return tokens;
+        }
         let bodies = self.snapshot.skills.iter().filter_map(|entry| self.read(entry).ok());
-        let bodies: Tokens = bodies.map(|skill| counter.count(&skill.body)).sum();
-        bodies + self.snapshot.tool_tokens
+        let bodies: Tokens = bodies.map(|skill| concertina_tokens::count(&skill.body)).sum();
+        let tokens = bodies + self.snapshot.tool_tokens;
+        self.preloaded = Some(tokens);
+        tokens
     }
 
     /// Reads the index anew where it changed. True where the catalogue is another.
@@ -264,142 +270,62 @@ impl Workspace {
             candidates.extend(scan.skills);
             skipped.extend(scan.skipped);
             read += scan.bytes_read;
+            self.texts.forget(&scan.fresh);
         }
         self.bytes_read += read;
         let precedence = match self.loaded.config.sources.profile {
             SourceProfile::AgentSkills => Precedence::AgentSkills,
             SourceProfile::Claude => Precedence::Claude,
         };
-        let Merged { skills, shadowed } = merge(candidates, precedence, &crate::sources::same_bytes);
+        let Merged { skills, shadowed } =
+            merge(candidates, precedence, &crate::sources::same_bytes);
         skipped.sort();
-        let snapshot = Snapshot {
-            skills,
-            shadowed,
-            skipped,
-            tools: self.tools.clone(),
-            categories: self.categories.clone(),
-            tool_tokens: self.snapshot.tool_tokens,
-        };
+        // A body can change without a trace in the catalogue.
+        self.index = None;
+        self.preloaded = None;
+        let snapshot = Snapshot { skills, shadowed, skipped, ..self.snapshot.as_ref().clone() };
         if snapshot == *self.snapshot {
             return false;
         }
         self.snapshot = Arc::new(snapshot);
         self.stored = None;
-        self.index = None;
         true
-    }
-
-    fn take_tools(&mut self, options: &WorkspaceOptions<'_>) {
-        let mut runners = BTreeMap::new();
-        for (name, category) in &self.loaded.config.menu {
-            let category = Category {
-                title: category.title.clone().unwrap_or_default(),
-                description: category.description.clone().unwrap_or_default(),
-            };
-            self.categories.insert(name.clone(), category);
-        }
-        let tools: Vec<_> =
-            self.loaded.config.tools.iter().map(|(name, tool)| (name.clone(), tool.clone())).collect();
-        for (name, tool) in tools {
-            match self.runner(&name, &tool, options) {
-                Ok(runner) => {
-                    self.tools.push(self.entry(&name, &tool, runner.kind()));
-                    runners.insert(name, runner);
-                }
-                Err(message) => {
-                    let found = Diagnostic::new("TOOL_LEFT_OUT", Severity::Error, message);
-                    let base = self.loaded.tool_base.get(&name).cloned().unwrap_or_default();
-                    self.loaded.findings.push((base.join("concertina.toml"), found));
-                }
-            }
-        }
-        self.tools.sort_by(|a, b| a.name.cmp(&b.name));
-        let definitions = self.tools.iter().map(|tool| {
-            canonical_json(&json!({"tool": tool.name, "description": tool.description, "args": tool.parameters}))
-        });
-        let tool_tokens = definitions.map(|text| concertina_tokens::count(&text)).sum();
-        self.snapshot = Arc::new(Snapshot { tool_tokens, ..Snapshot::default() });
-        self.toolbox = Toolbox::new(runners, executor(options), self.root.clone());
-    }
-
-    fn runner(
-        &self,
-        name: &ToolName,
-        tool: &config::Tool,
-        options: &WorkspaceOptions<'_>,
-    ) -> Result<Runner, String> {
-        Ok(match &tool.kind {
-            ToolKind::Exec(exec) => {
-                if let Some(cwd) = &exec.cwd {
-                    self.path(name, cwd)?;
-                }
-                Runner::Exec(ExecTool::new(exec.clone(), options.variable))
-            }
-            ToolKind::Sqlite(sqlite) => Runner::Sqlite(match &sqlite.source {
-                SqliteSource::Database(path) => {
-                    SqliteTool::database(self.path(name, path)?, sqlite.max_rows)
-                }
-                SqliteSource::Seed(path) => {
-                    SqliteTool::seeded(self.path(name, path)?, options.home.clone(), sqlite.max_rows)
-                }
-            }),
-        })
-    }
-
-    /// The file that a tool means by `path`. What a workspace brings must lie inside it.
-    fn path(&self, name: &ToolName, path: &str) -> Result<PathBuf, String> {
-        let base = self.loaded.tool_base.get(name).unwrap_or(&self.root);
-        let full = base.join(path);
-        if self.loaded.workspace_tools.contains(name) {
-            let real = full.canonicalize().unwrap_or_else(|_| full.clone());
-            let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
-            let steps_out = Path::new(path)
-                .components()
-                .any(|part| !matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir));
-            if steps_out || (full.exists() && !real.starts_with(&root)) {
-                return Err(format!(
-                    "tool {name} was left out: `{path}` lies outside the workspace, and a workspace may only name its own files"
-                ));
-            }
-        }
-        Ok(full)
-    }
-
-    fn entry(&self, name: &ToolName, tool: &config::Tool, runner: &str) -> ToolEntry {
-        let category = tool.category.clone().or_else(|| {
-            let covers = |category: &config::Category| {
-                category.tools.iter().any(|text| {
-                    Pattern::new(text).is_ok_and(|pattern| pattern.matches(name.as_str()))
-                })
-            };
-            let found = self.loaded.config.menu.iter().find(|(_, category)| covers(category));
-            found.map(|(name, _)| name.clone())
-        });
-        let definition = serde_json::to_value(tool).unwrap_or_default();
-        ToolEntry {
-            name: name.clone(),
-            description: tool.description.clone().unwrap_or_default(),
-            parameters: tool.parameters.clone(),
-            category: category.unwrap_or_default(),
-            danger: match tool.danger {
-                config::Danger::Safe => Danger::Safe,
-                config::Danger::Writes => Danger::Writes,
-                config::Danger::Destructive => Danger::Destructive,
-            },
-            needs_skill: match &tool.needs_skill {
-                config::NeedsSkill::No => NeedsSkill::No,
-                config::NeedsSkill::Any => NeedsSkill::Any,
-                config::NeedsSkill::OneOf(skills) => NeedsSkill::OneOf(skills.clone()),
-            },
-            runner: runner.to_owned(),
-            permissions: tool.permissions.clone(),
-            digest: Digest::of(canonical_json(&definition).as_bytes()),
-        }
     }
 }
 
-fn executor(options: &WorkspaceOptions<'_>) -> Arc<dyn Executor> {
-    options.executor.clone().unwrap_or_else(|| Arc::new(PlainExecutor))
+/// Where the skills of the workspace in `root` come from.
+fn sources(
+    root: &Path,
+    loaded: &Loaded,
+    options: &WorkspaceOptions<'_>,
+) -> Result<Vec<Box<dyn Source>>, RuntimeError> {
+    if !options.roots.is_empty() {
+        let places = options.roots.iter().map(|path| absolute(path).map(Place::named));
+        return Ok(vec![Box::new(FileSystem::new(places.collect::<Result<_, _>>()?))]);
+    }
+    let named = loaded.roots.iter();
+    if options.only_workspace {
+        let own = named.filter(|root| root.by == ConfigOrigin::Workspace);
+        let places = Places {
+            workspace: root.to_owned(),
+            additional: own.map(|root| root.path.clone()).collect(),
+            ..Places::default()
+        };
+        return Ok(vec![Box::new(FileSystem::new(places.all()))]);
+    }
+    let places = Places {
+        managed: options.managed.clone(),
+        additional: named.map(|root| root.path.clone()).collect(),
+        ..Places::usual(root, options.variable)
+    };
+    Ok(vec![Box::new(FileSystem::new(places.all())), Box::<Bundled>::default()])
+}
+
+fn parsed(entry: &SkillEntry, file: &SkillFile) -> Parsed {
+    let path = Path::new(entry.path.as_ref());
+    let directory = name_by_place(path, entry.loaded_from);
+    let origin = Origin { directory: &directory, file: file_name(path, entry.loaded_from) };
+    parse(&file.bytes, origin, Mode::Lenient)
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, RuntimeError> {

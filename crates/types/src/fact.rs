@@ -252,6 +252,24 @@ pub enum Fact {
         /// Which skill.
         id: SkillId,
     },
+    /// A file was touched that a skill waited for: the skill is active for the rest of the session.
+    #[serde(rename = "skill.activated")]
+    SkillActivated {
+        /// Which skill.
+        id: SkillId,
+        /// The file, relative to the workspace.
+        path: String,
+        /// The pattern that it matches.
+        pattern: String,
+    },
+    /// A file was touched below a directory that brings skills of its own.
+    #[serde(rename = "nested.discovered")]
+    NestedDiscovered {
+        /// The directory that holds the skills, relative to the workspace.
+        directory: String,
+        /// The file that was touched, relative to the workspace.
+        path: String,
+    },
     /// A category of tools was opened.
     #[serde(rename = "menu.opened")]
     MenuOpened {
@@ -365,6 +383,8 @@ impl Fact {
             Self::SearchAnswered { .. } => "search.answered",
             Self::SkillOpened(_) => "skill.opened",
             Self::SkillClosed { .. } => "skill.closed",
+            Self::SkillActivated { .. } => "skill.activated",
+            Self::NestedDiscovered { .. } => "nested.discovered",
             Self::MenuOpened { .. } => "menu.opened",
             Self::MenuClosed { .. } => "menu.closed",
             Self::CallAdmitted { .. } => "call.admitted",

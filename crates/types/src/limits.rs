@@ -26,6 +26,10 @@ pub const RESULT_BYTES: usize = 10_000;
 pub const LINE_BYTES: usize = 4_000;
 /// Everything disclosed on the first turn, in tokens: tools, mechanism, index and card.
 pub const FIRST_TURN_TOKENS: u64 = 2_500;
+/// The tools and menus named at the root, in tokens: what a model weighs before it chooses.
+pub const ROOT_TOKENS: u64 = 800;
+/// One page of a menu, in tokens.
+pub const MENU_TOKENS: u64 = 900;
 /// A catalogue of at most so many tools is shown directly: menus would only cost accuracy.
 pub const DIRECT_TOOLS: usize = 25;
 /// The task card, in tokens.
@@ -38,7 +42,7 @@ pub const TOOL_SECONDS: u64 = 60;
 pub const TURNS_PER_TASK: u32 = 40;
 /// How deep skills that fork may fork, so that a skill cannot call itself endlessly.
 pub const FORK_DEPTH: u32 = 3;
-/// Skills a session keeps open at once; one more closes nothing silently, it is refused by name.
+/// Skills a session keeps open at once; one more closes the oldest, and says so.
 pub const OPEN_SKILLS: usize = 32;
 /// Skill text carried over a compaction, in tokens; what does not fit is named with its handle.
 pub const CARRY_OVER_TOKENS: u64 = 25_000;
@@ -46,6 +50,9 @@ pub const CARRY_OVER_TOKENS: u64 = 25_000;
 pub const SMALL_SKILL_TOKENS: u64 = 1_000;
 /// A skill above this many tokens is large: it is paged.
 pub const LARGE_SKILL_TOKENS: u64 = 10_000;
+/// Where the model sees at most so many skills, small ones may be opened at the start: with more, the
+/// index costs less than their texts.
+pub const INLINE_SKILLS: usize = 5;
 /// Hits that a search returns unless asked otherwise.
 pub const FIND_HITS: usize = 5;
 /// Directories searched below a root for skills, in levels: grouping folders are shallow.

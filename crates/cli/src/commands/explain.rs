@@ -1,24 +1,23 @@
 //! `concertina explain REF`.
 
+use concertina_core::catalog::listing;
 use concertina_core::context::SizeClass;
 use concertina_core::policy::Reason;
 use concertina_core::session::visibility;
-use concertina_runtime::FindRequest;
-use concertina_types::{Ref, RefError, Subject};
+use concertina_runtime::{FindRequest, Found, Session, Workspace};
+use concertina_tokens::O200k;
+use concertina_types::{Ref, RefError, SkillId, Subject, Tokens, limits};
 use serde_json::json;
 
-use crate::args::{ExplainArgs, Who};
+use crate::args::ExplainArgs;
 use crate::error::CliError;
-use crate::output::Output;
+use crate::output::{Output, thousands};
 use crate::place;
 
 pub(crate) fn run(args: &ExplainArgs, out: &mut Output) -> Result<u8, CliError> {
     let reference: Ref =
         args.reference.parse().map_err(|error: RefError| CliError::usage(error.to_string()))?;
-    let subject = match args.reader {
-        Who::User => Subject::User,
-        Who::Model => Subject::Model,
-    };
+    let subject = place::origin(args.reader).subject;
     let (mut workspace, mut session) = place::session(&args.place, &args.session, out)?;
     let seen = visibility(session.state(), &session.world(), &reference, subject);
     let mut reasons = seen.reasons;
@@ -28,69 +27,20 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Output) -> Result<u8, CliError> 
             reasons.push(Reason::new("VISIBLE", format!("nothing hides {reference}"), "catalogue"));
         }
         if session.state().opened(id).is_some() {
-            reasons.push(Reason::new("OPEN", format!("{reference} is open in this session"), "session"));
+            reasons.push(Reason::new(
+                "OPEN",
+                format!("{reference} is open in this session"),
+                "session",
+            ));
         }
-        let window = session.settings().window;
-        if let Some(Ok(skill)) = workspace.load(id) {
-            let tokens = concertina_tokens::count(&skill.body);
-            let class = SizeClass::of(tokens, window);
-            let text = format!(
-                "{class:?} ({tokens} tokens): {}. Skills below {} tokens may be inlined, ones above {} are paged",
-                class.method(),
-                concertina_types::limits::SMALL_SKILL_TOKENS,
-                concertina_types::limits::LARGE_SKILL_TOKENS.min(window / 20),
-            );
-            let source = format!("window of {window} tokens; listing.inline_tokens = {}", session.settings().listing.inline_tokens);
-            reasons.push(Reason::new("SIZE_CLASS", text, source));
-            for found in &skill.diagnostics {
-                let source = format!("{}:{}", skill.entry.path, found.line.unwrap_or(1));
-                reasons.push(Reason::new(&found.code, found.message.clone(), source));
-            }
-        }
-        let listed = workspace.snapshot().skills.iter().filter(|entry| {
-            let reference = Ref::skill(entry.id.clone());
-            visibility(session.state(), &session.world(), &reference, Subject::Model).visible
-        });
-        let listing = concertina_core::catalog::listing::full(
-            listed,
-            &session.settings().listing_budget(),
-            &|id| session.state().used.get(id).copied().unwrap_or_default(),
-            &concertina_tokens::O200k,
-        );
-        let start = format!("- {}", concertina_core::catalog::listing::escape(id.as_str()));
-        let line = listing.text.lines().find(|line| {
-            line.strip_prefix(&start).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-        });
-        let text = match line {
-            Some(line) if line.contains(':') => format!("the index shows it as: {line}"),
-            Some(_) => "the index shows its name only: there was no room for its description".to_owned(),
-            None if seen.visible => "the index only counts it: there was no room; find reaches it".to_owned(),
-            None => "the index does not show it".to_owned(),
-        };
-        let source = format!(
-            "{} of {} tokens, {} of {} characters",
-            listing.tokens,
-            session.settings().listing_budget().tokens,
-            listing.chars,
-            session.settings().listing.chars
-        );
-        reasons.push(Reason::new("LISTING", text, source));
+        reasons.extend(what_is_in_it(&workspace, &session, id));
+        reasons.push(where_it_is_listed(&session, id, seen.visible));
     }
     if let (Some(query), true) = (&args.query, exists) {
-        let request = FindRequest { query: query.clone(), limit: Some(1_000), ..FindRequest::default() };
+        let request =
+            FindRequest { query: query.clone(), limit: Some(1_000), ..FindRequest::default() };
         let (found, _) = session.find(&mut workspace, place::origin(args.reader), &request)?;
-        let ranking = if found.enough { &found.hits } else { &found.nearest };
-        let at = ranking.iter().position(|hit| hit.reference == reference);
-        let text = match (at, ranking.first()) {
-            (Some(0), Some(hit)) => format!("ranks first: {}", hit.why),
-            (Some(at), Some(first)) => {
-                let own = ranking.get(at).map(|hit| hit.why.clone()).unwrap_or_default();
-                format!("ranks {} of {}: {own}. First is {}: {}", at + 1, ranking.len(), first.reference, first.why)
-            }
-            (None, Some(first)) => format!("is not found at all. First is {}: {}", first.reference, first.why),
-            (_, None) => "nothing is found".to_owned(),
-        };
-        reasons.push(Reason::new("SEARCH", text, format!("query: {query}")));
+        reasons.push(where_it_ranks(&found, &reference, query));
     }
     if out.is_json() {
         out.json(&json!({
@@ -101,11 +51,100 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Output) -> Result<u8, CliError> 
         }))?;
     } else {
         let yes = |yes: bool| if yes { "yes" } else { "no" };
-        out.line(format!("{reference}: visible {}, usable {}", yes(seen.visible), yes(seen.callable)))?;
+        out.line(format!(
+            "{reference}: visible {}, usable {}",
+            yes(seen.visible),
+            yes(seen.callable)
+        ))?;
         for reason in &reasons {
             out.line(format!("  {} {}", reason.code, reason.text))?;
             out.line(format!("    ({})", reason.source))?;
         }
     }
     if exists { Ok(0) } else { Ok(crate::error::Exit::NotFound as u8) }
+}
+
+/// Its size, and what was found in its file.
+fn what_is_in_it(workspace: &Workspace, session: &Session, id: &SkillId) -> Vec<Reason> {
+    let Some(Ok(skill)) = workspace.load(id) else { return Vec::new() };
+    let settings = session.settings();
+    let tokens = concertina_tokens::count(&skill.body);
+    let class = SizeClass::of(tokens, settings.window);
+    let name = match class {
+        SizeClass::Small => "small",
+        SizeClass::Medium => "medium",
+        SizeClass::Large => "large",
+    };
+    let large = limits::LARGE_SKILL_TOKENS.min(settings.window / 20);
+    let text = format!(
+        "{name}, {tokens} tokens: {}; small is below {} tokens, large above {}",
+        class.method(),
+        Tokens(limits::SMALL_SKILL_TOKENS),
+        Tokens(large),
+    );
+    let source = format!(
+        "window of {} tokens, listing.inline_tokens = {}",
+        Tokens(settings.window),
+        settings.listing.inline_tokens
+    );
+    let size = Reason::new("SIZE_CLASS", text, source);
+    let found = skill.diagnostics.iter().map(|found| {
+        let source = format!("{}:{}", skill.entry.path, found.line.unwrap_or(1));
+        Reason::new(&found.code, found.message.clone(), source)
+    });
+    std::iter::once(size).chain(found).collect()
+}
+
+/// How the index shows it to the model.
+fn where_it_is_listed(session: &Session, id: &SkillId, visible: bool) -> Reason {
+    let world = session.world();
+    let listed = session.snapshot().skills.iter().filter(|entry| {
+        let reference = Ref::skill(entry.id.clone());
+        visibility(session.state(), &world, &reference, Subject::Model).visible
+    });
+    let budget = session.settings().listing_budget();
+    let used = |id: &SkillId| session.state().used.get(id).copied().unwrap_or_default();
+    let listing = listing::full(listed, &budget, &used, &O200k);
+    let start = format!("- {}", listing::escape(id.as_str()));
+    let line = listing.text.lines().find(|line| {
+        line.strip_prefix(&start).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    });
+    let text = match line {
+        Some(line) if line.contains(':') => format!("the index shows it as: {line}"),
+        Some(_) => {
+            "the index shows its name only: there was no room for its description".to_owned()
+        }
+        None if visible => {
+            "the index only counts it: there was no room; find reaches it".to_owned()
+        }
+        None => "the index does not show it".to_owned(),
+    };
+    let source = format!(
+        "{} of {} tokens, {} of {} characters",
+        listing.tokens,
+        budget.tokens,
+        thousands(listing.chars),
+        thousands(budget.chars)
+    );
+    Reason::new("LISTING", text, source)
+}
+
+/// Where it ranks for what a user said, and what beats it.
+fn where_it_ranks(found: &Found, reference: &Ref, query: &str) -> Reason {
+    let ranking = if found.enough { &found.hits } else { &found.nearest };
+    let at = ranking.iter().position(|hit| hit.reference == *reference);
+    let own = at.and_then(|at| ranking.get(at)).map_or("", |hit| hit.why.as_str());
+    let text = match (at, ranking.first()) {
+        (Some(0), _) => format!("ranks first: {own}"),
+        (Some(at), Some(first)) => format!(
+            "ranks {} of {}: {own}. First is {}: {}",
+            at + 1,
+            ranking.len(),
+            first.reference,
+            first.why
+        ),
+        (None, Some(first)) => format!("is not found. First is {}: {}", first.reference, first.why),
+        (_, None) => "nothing is found".to_owned(),
+    };
+    Reason::new("SEARCH", text, format!("query: {query}"))
 }

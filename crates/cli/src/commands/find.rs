@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::args::FindArgs;
 use crate::error::CliError;
-use crate::output::{Output, clip, table};
+use crate::output::{Output, fitting_table, table};
 use crate::place;
 
 pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
@@ -39,11 +39,11 @@ pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
     let rows: Vec<Vec<String>> = hits
         .iter()
         .map(|hit| {
-            let title = if args.explain { hit.why.clone() } else { clip(&hit.title, 90) };
-            vec![format!("{:.2}", hit.score), hit.reference.to_string(), title]
+            let about = if args.explain { &hit.why } else { &hit.title };
+            vec![format!("{:.2}", hit.score), hit.reference.to_string(), about.clone()]
         })
         .collect();
-    out.raw(&table(&rows, &[0]))?;
+    out.raw(&if args.explain { table(&rows, &[0]) } else { fitting_table(rows, &[0]) })?;
     Ok(0)
 }
 

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod doctor;
 mod explain;
 mod find;
 mod open;
@@ -11,8 +12,6 @@ mod tokens;
 mod tool;
 mod transcript;
 
-use clap::CommandFactory as _;
-
 use crate::args::{Arguments, Command, SkillCommand};
 use crate::error::CliError;
 use crate::output::Output;
@@ -20,6 +19,7 @@ use crate::output::Output;
 /// Runs the command and gives its exit code.
 pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError> {
     match arguments.command {
+        Command::Doctor(args) => doctor::run(&args, out),
         Command::Run(args) => run::run(&args, out),
         Command::Skill(SkillCommand::List(args)) => skill::list(&args, out),
         Command::Skill(SkillCommand::Show(args)) => skill::show(&args, out),
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Tokens(args) => tokens::run(&args, out),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Arguments::command(), "concertina", &mut script);
+            clap_complete::generate(shell, &mut crate::args::command(), "concertina", &mut script);
             out.raw(&String::from_utf8_lossy(&script))?;
             Ok(0)
         }

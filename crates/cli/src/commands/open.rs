@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::{CallArgs, CloseArgs, OpenArgs, ProfileArg};
 use crate::error::CliError;
-use crate::output::Output;
+use crate::output::{Output, finding};
 use crate::place;
 
 pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
@@ -35,7 +35,7 @@ pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
     match reply.opened.take() {
         Some(skill) => {
             let mode = if skill.mode == OpenMode::Inline { "inline" } else { "delegate" };
-            skill_out(args, &skill, mode, &session, out)
+            skill_out(args, &skill, mode, &workspace, &session, out)
         }
         None => answer_out(&args.reference, &reply, out),
     }
@@ -50,35 +50,41 @@ fn rehearse(
     options: &OpenOptions,
     out: &mut Output,
 ) -> Result<u8, CliError> {
-    let reference: Ref =
-        args.reference.parse().map_err(|error: concertina_types::RefError| CliError::usage(error.to_string()))?;
+    let reference: Ref = args
+        .reference
+        .parse()
+        .map_err(|error: concertina_types::RefError| CliError::usage(error.to_string()))?;
     let Ref::Skill { id, part: None, lines: None } = &reference else {
         return Err(CliError::usage("--dry-run shows how a skill would open, such as skill:NAME"));
     };
     let seen = visibility(session.state(), &session.world(), &reference, origin.subject);
     if let Some(reason) = seen.reasons.first().filter(|_| !seen.visible) {
-        let refusal = concertina_core::session::Refusal::new(reason.code.clone(), reason.text.clone());
+        let refusal =
+            concertina_core::session::Refusal::new(reason.code.clone(), reason.text.clone());
         return Err(refusal.into());
     }
     let loaded = workspace.load(id).transpose().map_err(concertina_runtime::RuntimeError::from)?;
     let Some(loaded) = loaded else {
-        let refusal = concertina_core::session::Refusal::new("NOT_FOUND", format!("there is no {reference}"));
+        let refusal =
+            concertina_core::session::Refusal::new("NOT_FOUND", format!("there is no {reference}"));
         return Err(refusal.into());
     };
     let skill = session.prepared(workspace, &loaded, options)?;
     let mode = if skill.mode == OpenMode::Inline { "inline" } else { "delegate" };
-    skill_out(args, &skill, mode, session, out)
+    skill_out(args, &skill, mode, workspace, session, out)
 }
 
 fn skill_out(
     args: &OpenArgs,
     skill: &concertina_core::session::PreparedSkill,
     mode: &str,
+    workspace: &Workspace,
     session: &Session,
     out: &mut Output,
 ) -> Result<u8, CliError> {
     let tokens = concertina_tokens::count(&skill.text);
     if out.is_json() {
+        let loaded = workspace.load(&skill.id).and_then(Result::ok);
         out.json(&json!({
             "ref": Ref::skill(skill.id.clone()),
             "mode": mode,
@@ -89,6 +95,7 @@ fn skill_out(
             "version": skill.version,
             "substitutions": skill.substitutions,
             "tools": skill.tools,
+            "allowed_tools": loaded.map(|loaded| loaded.document.allowed_tools),
             "disallowed_tools": skill.disallowed_tools,
             "permissions": skill.permissions,
             "knowledge": skill.knowledge,
@@ -106,8 +113,7 @@ fn skill_out(
         }
     }
     for found in &skill.diagnostics {
-        let place = found.line.map_or(String::new(), |line| format!(" line {line}:"));
-        out.say(format!("{} {}:{place} {}", found.severity, found.code, found.message));
+        out.say(finding(&args.reference, found));
     }
     out.say(format!("skill:{} ({mode}, {tokens} tokens, {})", skill.id, skill.digest.short()));
     out.line(skill.text.trim_end())?;
@@ -153,11 +159,14 @@ pub(crate) fn call(args: &CallArgs, out: &mut Output) -> Result<u8, CliError> {
     };
     let (workspace, mut session) = place::session(&args.place, &args.session, out)?;
     let cancel = stop_on_signal()?;
-    let reply = session.call(&workspace, place::origin(args.reader), &args.tool, arguments, &cancel)?;
+    let reply =
+        session.call(&workspace, place::origin(args.reader), &args.tool, arguments, &cancel)?;
     if let Some(refusal) = reply.refusal {
         let mut error = CliError::from(refusal);
         if error.code == "NOT_VISIBLE" && place::session_id(&args.session)?.is_none() {
-            error = error.help("what is open belongs to a session: `concertina session new`, then --session ID");
+            error = error.help(
+                "what is open belongs to a session: `concertina session new`, then --session ID",
+            );
         }
         return Err(error);
     }
@@ -191,6 +200,9 @@ pub(crate) fn stop_on_signal() -> Result<Cancel, CliError> {
 pub(crate) fn part(word: &str) -> Result<Part, CliError> {
     Part::ALL.into_iter().find(|part| part.name() == word).ok_or_else(|| {
         let known: Vec<&str> = Part::ALL.iter().map(|part| part.name()).collect();
-        CliError::usage(format!("there is no part `{word}`; choose one of {}, body, all", known.join(", ")))
+        CliError::usage(format!(
+            "there is no part `{word}`; choose one of {}, body, all",
+            known.join(", ")
+        ))
     })
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use concertina_core::session::report;
 use concertina_runtime::agent::{Agent, Observer, Silent};
 use concertina_runtime::llm::{Model, ModelSpec};
-use concertina_runtime::{Cancel, RuntimeError, Session, Started, Workspace};
+use concertina_runtime::{RuntimeError, Session, Started, Workspace};
 use concertina_types::{Fact, Tokens};
 use serde_json::{Value, json};
 
@@ -23,8 +23,9 @@ pub(crate) struct Thinker {
 }
 
 impl Thinker {
-    /// The model that was asked for, else the one that the directory names.
-    fn connect(&self, workspace: &Workspace) -> Result<Box<dyn Model>, CliError> {
+    /// The model that was asked for, else the one that the directory names; and how to name the same
+    /// one again from anywhere.
+    fn connect(&self, workspace: &Workspace) -> Result<(Box<dyn Model>, String), CliError> {
         let config = &workspace.loaded().config;
         let named = config.run.model.clone().or_else(|| config.model.name.clone());
         let (text, base) = match &self.model {
@@ -43,11 +44,13 @@ impl Thinker {
             _ => text,
         };
         let mut spec: ModelSpec = text.parse().map_err(RuntimeError::from)?;
-        let url = self.base_url.clone().or_else(|| config.model.base_url.clone());
-        if let Some(url) = url {
+        let mut again = format!("--model {spec}");
+        if let Some(url) = self.base_url.as_ref().or(config.model.base_url.as_ref()) {
             spec = spec.at(url);
+            again.push_str(" --base-url ");
+            again.push_str(url);
         }
-        Ok(spec.connect(&place::variable).map_err(RuntimeError::from)?)
+        Ok((spec.connect(&place::variable).map_err(RuntimeError::from)?, again))
     }
 }
 
@@ -67,10 +70,16 @@ pub(crate) fn run(args: &RunArgs, out: &mut Output) -> Result<u8, CliError> {
         workspace.settings_mut().window = window;
     }
     let thinker = Thinker { model: args.model.clone(), base_url: args.base_url.clone() };
-    let model = thinker.connect(&workspace)?;
+    let (model, again) = thinker.connect(&workspace)?;
     let started = Started { principal: args.principal.clone(), ..Started::default() };
     let session = Session::create(&mut workspace, place::store()?, started)?;
-    work(workspace, session, model.as_ref(), Some(&task), Some(&args.dir), out)
+    let work = Work {
+        model: model.as_ref(),
+        again: &again,
+        task: Some(&task),
+        directory: Some(&args.dir),
+    };
+    work.run(workspace, session, out)
 }
 
 /// Goes on with a session whose task has no answer yet.
@@ -80,81 +89,105 @@ pub(crate) fn go_on(
     thinker: &Thinker,
     out: &mut Output,
 ) -> Result<u8, CliError> {
-    let model = thinker.connect(&workspace)?;
-    work(workspace, session, model.as_ref(), None, None, out)
+    let (model, again) = thinker.connect(&workspace)?;
+    let work = Work { model: model.as_ref(), again: &again, task: None, directory: None };
+    work.run(workspace, session, out)
 }
 
-fn work(
-    mut workspace: Workspace,
-    mut session: Session,
-    model: &dyn Model,
-    task: Option<&str>,
-    directory: Option<&Path>,
-    out: &mut Output,
-) -> Result<u8, CliError> {
-    let cancel = stop_on_signal()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let json = out.is_json();
-    let result = if json {
-        let mut silent = Silent;
-        drive(&runtime, &mut workspace, &mut session, model, &mut silent, &cancel, task)
-    } else {
-        let mut transcript = Transcript::new(out);
-        transcript.heading(directory, model, session.id(), workspace.snapshot());
-        drive(&runtime, &mut workspace, &mut session, model, &mut transcript, &cancel, task)
-    };
-    let answer = match result {
-        Ok(answer) => answer,
-        Err(error) => {
-            let resumable = !matches!(error, RuntimeError::Interrupted(_) | RuntimeError::Store(_));
-            let mut error = CliError::from(error);
-            if resumable {
-                error = error.help(format!(
-                    "what happened so far is kept; go on with: concertina session resume {} --model …",
-                    session.id()
-                ));
+/// What is to be done.
+struct Work<'a> {
+    model: &'a dyn Model,
+    /// The options that name the model again.
+    again: &'a str,
+    /// The task; without one the session has it.
+    task: Option<&'a str>,
+    /// The directory, as typed.
+    directory: Option<&'a Path>,
+}
+
+impl Work<'_> {
+    /// Lets the model work until the task is answered, and shows what came of it.
+    fn run(
+        &self,
+        mut workspace: Workspace,
+        mut session: Session,
+        out: &mut Output,
+    ) -> Result<u8, CliError> {
+        let answer = if out.is_json() {
+            self.drive(&mut workspace, &mut session, &mut Silent)?
+        } else {
+            let mut transcript = Transcript::new(out);
+            transcript.heading(self.directory, self.model, session.id(), workspace.snapshot());
+            self.drive(&mut workspace, &mut session, &mut transcript)?
+        };
+        self.show(&session, &answer, out)
+    }
+
+    fn drive(
+        &self,
+        workspace: &mut Workspace,
+        session: &mut Session,
+        observer: &mut (dyn Observer + Send),
+    ) -> Result<String, CliError> {
+        let cancel = stop_on_signal()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let id = session.id().clone();
+        let mut agent = Agent { workspace, session, model: self.model, observer, cancel };
+        let result = runtime.block_on(async {
+            match self.task {
+                Some(task) => agent.run(task).await,
+                None => agent.go_on().await,
             }
-            return Err(error);
+        });
+        result.map_err(|error| {
+            let help = format!(
+                "what happened so far is kept; go on with: concertina session resume {id} {}",
+                self.again
+            );
+            CliError::from(error).help(help)
+        })
+    }
+
+    fn show(&self, session: &Session, answer: &str, out: &mut Output) -> Result<u8, CliError> {
+        let events = session.events()?;
+        let turns = report(&events);
+        let rows = last_rows(session)?;
+        let sum = |of: &dyn Fn(&concertina_core::session::TurnReport) -> Option<Tokens>| -> Tokens {
+            turns.iter().filter_map(of).sum()
+        };
+        let sent = sum(&|turn| turn.tokens.get("total").copied());
+        let preloaded = sum(&|turn| turn.preloaded);
+        if out.is_json() {
+            let opened: Vec<String> = events
+                .iter()
+                .filter_map(|event| match &event.fact {
+                    Fact::SkillOpened(opened) => Some(format!("skill:{}", opened.id)),
+                    _ => None,
+                })
+                .collect();
+            out.json(&json!({
+                "session": session.id(),
+                "model": self.model.name(),
+                "scripted": self.model.is_scripted(),
+                "task": self.task,
+                "turns": turns,
+                "tokens": {"total": sent, "preloaded": preloaded},
+                "answer": answer,
+                "opened": opened,
+                "rows": rows.as_ref().map_or(Value::Array(Vec::new()), Rows::objects),
+            }))?;
+            return Ok(0);
         }
-    };
-    let events = session.events()?;
-    let turns = report(&events);
-    let rows = last_rows(&session)?;
-    let sum = |of: &dyn Fn(&concertina_core::session::TurnReport) -> Option<Tokens>| -> Tokens {
-        turns.iter().filter_map(of).sum()
-    };
-    let sent = sum(&|turn| turn.tokens.get("total").copied());
-    let preloaded = sum(&|turn| turn.preloaded);
-    if json {
-        let opened: Vec<String> = events
-            .iter()
-            .filter_map(|event| match &event.fact {
-                Fact::SkillOpened(opened) => Some(format!("skill:{}", opened.id)),
-                _ => None,
-            })
-            .collect();
-        out.json(&json!({
-            "session": session.id(),
-            "model": model.name(),
-            "scripted": model.is_scripted(),
-            "task": task,
-            "turns": turns,
-            "tokens": {"total": sent, "preloaded": preloaded},
-            "answer": answer,
-            "opened": opened,
-            "rows": rows.as_ref().map_or(Value::Array(Vec::new()), Rows::objects),
-        }))?;
-        return Ok(0);
+        if let Some(rows) = rows {
+            out.line(format!("\nrows ({})", rows.len()))?;
+            out.raw(&rows.table())?;
+        }
+        out.line("\nwhat each turn disclosed, and what its request took in tokens")?;
+        out.raw(&turn_table(&turns))?;
+        out.line(saving(sent, preloaded))?;
+        out.say(format!("\nlook closer: concertina session show {}", session.id()));
+        Ok(0)
     }
-    if let Some(rows) = rows {
-        out.line(format!("\nrows ({})", rows.len()))?;
-        out.raw(&rows.table())?;
-    }
-    out.line("\nwhat each turn disclosed, and what its request took in tokens")?;
-    out.raw(&turn_table(&turns))?;
-    out.line(saving(sent, preloaded))?;
-    out.say(format!("\nlook closer: concertina session show {}", session.id()));
-    Ok(0)
 }
 
 /// What disclosure saved, or honestly, what it cost.
@@ -162,29 +195,15 @@ fn saving(sent: Tokens, preloaded: Tokens) -> String {
     let difference = preloaded.saturating_sub(sent);
     if difference > Tokens::ZERO {
         let percent = difference.0.saturating_mul(100) / preloaded.0.max(1);
-        format!("{sent} tokens in all; with every skill and tool loaded at the start {preloaded}: {percent} % less")
+        format!(
+            "{sent} tokens in all; with every skill and tool loaded at the start {preloaded}: {percent} % less"
+        )
     } else {
         let more = sent.saturating_sub(preloaded);
-        format!("{sent} tokens in all; with every skill and tool loaded at the start {preloaded}: {more} more, since there is so little to fold")
+        format!(
+            "{sent} tokens in all; with every skill and tool loaded at the start {preloaded}: {more} more, since there is so little to fold"
+        )
     }
-}
-
-fn drive(
-    runtime: &tokio::runtime::Runtime,
-    workspace: &mut Workspace,
-    session: &mut Session,
-    model: &dyn Model,
-    observer: &mut (dyn Observer + Send),
-    cancel: &Cancel,
-    task: Option<&str>,
-) -> Result<String, RuntimeError> {
-    let mut agent = Agent { workspace, session, model, observer, cancel: cancel.clone() };
-    runtime.block_on(async {
-        match task {
-            Some(task) => agent.run(task).await,
-            None => agent.go_on().await,
-        }
-    })
 }
 
 /// The rows of the last result that has some.

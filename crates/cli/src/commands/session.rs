@@ -10,8 +10,8 @@ use super::open::part;
 use super::run::{Thinker, go_on};
 use super::transcript::turn_table;
 use crate::args::{PlaceArgs, SessionCommand};
-use crate::error::CliError;
-use crate::output::{Output, table};
+use crate::error::{CliError, Exit};
+use crate::output::{Output, count, table};
 use crate::place;
 
 pub(crate) fn run(command: SessionCommand, out: &mut Output) -> Result<u8, CliError> {
@@ -50,7 +50,11 @@ fn new(place: &PlaceArgs, window: Option<u64>, out: &mut Output) -> Result<u8, C
         }))?;
     } else {
         out.line(session.id().as_str())?;
-        out.say(format!("{} skills, {} tools; use it with --session {} or CONCERTINA_SESSION", snapshot.skills.len(), snapshot.tools.len(), session.id()));
+        let (skills, tools) =
+            (count(snapshot.skills.len(), "skill"), count(snapshot.tools.len(), "tool"));
+        out.say(format!(
+            "{skills}, {tools}; use the session with --session ID or CONCERTINA_SESSION=ID"
+        ));
     }
     Ok(0)
 }
@@ -72,7 +76,9 @@ fn list(out: &mut Output) -> Result<u8, CliError> {
     }
     let rows: Vec<Vec<String>> = sessions
         .iter()
-        .map(|one| vec![one.session.to_string(), one.last.to_string(), format!("{} events", one.events)])
+        .map(|one| {
+            vec![one.session.to_string(), one.last.to_string(), format!("{} events", one.events)]
+        })
         .collect();
     if rows.is_empty() {
         out.say("no session yet; `concertina run DIR` or `concertina session new` begins one");
@@ -87,8 +93,9 @@ fn show(id: &str, turn: Option<u32>, out: &mut Output) -> Result<u8, CliError> {
     if let Some(turn) = turn {
         turns.retain(|one| one.turn == turn);
         if turns.is_empty() {
-            let message = format!("session {id} has no turn {turn}");
-            return Err(CliError::new(crate::error::Exit::NotFound, "NO_SUCH_TURN", message));
+            let message = format!("session {} has no turn {turn}", session.id());
+            return Err(CliError::new(Exit::NotFound, "NO_SUCH_TURN", message)
+                .help(format!("`concertina session show {id}` shows the ones there are")));
         }
     }
     let state = session.state();
@@ -113,9 +120,20 @@ fn show(id: &str, turn: Option<u32>, out: &mut Output) -> Result<u8, CliError> {
         }))?;
         return Ok(0);
     }
-    out.line(format!("session {} for {}, step {}, {} events", session.id(), state.principal, state.step, state.seq))?;
+    out.line(format!(
+        "session {} for {}, step {}, {} events",
+        session.id(),
+        state.principal,
+        state.step,
+        state.seq
+    ))?;
     for open in &state.open {
-        out.line(format!("open    skill:{} ({} tokens, {})", open.opened.id, open.opened.tokens, open.opened.digest.short()))?;
+        out.line(format!(
+            "open    skill:{} ({} tokens, {})",
+            open.opened.id,
+            open.opened.tokens,
+            open.opened.digest.short()
+        ))?;
     }
     out.raw(&turn_table(&turns))?;
     for refused in turns.iter().flat_map(|turn| &turn.decisions) {
@@ -221,7 +239,9 @@ fn turn(
     }
     let text = shown.join("\n");
     if out.is_json() {
-        out.json(&json!({"session": id, "turn": session.state().turn, "text": text, "tokens": tokens}))?;
+        out.json(
+            &json!({"session": session.id(), "turn": session.state().turn, "text": text, "tokens": tokens}),
+        )?;
     } else {
         if !text.is_empty() {
             out.line(&text)?;
@@ -240,12 +260,15 @@ fn context(id: &str, out: &mut Output) -> Result<u8, CliError> {
         let mut tokens: serde_json::Map<String, Value> =
             parts.iter().map(|(part, tokens)| (part.name().to_owned(), json!(tokens))).collect();
         tokens.insert("total".to_owned(), json!(total));
-        out.json(&json!({"session": id, "epoch": session.state().epoch, "window": limit, "tokens": tokens}))?;
+        out.json(&json!({"session": session.id(), "epoch": session.state().epoch, "window": limit, "tokens": tokens}))?;
         return Ok(0);
     }
-    let mut rows: Vec<Vec<String>> =
-        parts.iter().map(|(part, tokens)| vec![part.name().to_owned(), tokens.to_string()]).collect();
-    rows.push(vec!["total".to_owned(), format!("{total} of {}", Tokens(limit))]);
+    let mut rows: Vec<Vec<String>> = parts
+        .iter()
+        .map(|(part, tokens)| vec![part.name().to_owned(), tokens.to_string()])
+        .collect();
+    let window = format!("of {} tokens", Tokens(limit));
+    rows.push(vec!["total".to_owned(), total.to_string(), window]);
     out.raw(&table(&rows, &[1]))?;
     Ok(0)
 }
@@ -262,15 +285,20 @@ fn compact(id: &str, out: &mut Output) -> Result<u8, CliError> {
     let dropped: Vec<_> = was_open.iter().filter(|id| !kept.contains(id)).collect();
     if out.is_json() {
         out.json(&json!({
-            "session": id, "epoch": session.state().epoch,
+            "session": session.id(), "epoch": session.state().epoch,
             "kept": kept.iter().map(|id| format!("skill:{id}")).collect::<Vec<_>>(),
             "dropped": dropped.iter().map(|id| format!("skill:{id}")).collect::<Vec<_>>(),
             "tokens": {"before": before, "after": after},
         }))?;
     } else {
-        out.line(format!("folded: {before} tokens before, {after} after; {} skills kept open", kept.len()))?;
+        out.line(format!(
+            "folded: {before} tokens before, {after} after; {} kept open",
+            count(kept.len(), "skill")
+        ))?;
         for id in dropped {
-            out.line(format!("skill:{id} did not fit and was closed; open it again when it is needed"))?;
+            out.line(format!(
+                "skill:{id} did not fit and was closed; open it again when it is needed"
+            ))?;
         }
     }
     Ok(0)
@@ -288,7 +316,7 @@ fn resume(id: &str, thinker: &Thinker, out: &mut Output) -> Result<u8, CliError>
     let state = session.state();
     if out.is_json() {
         out.json(&json!({
-            "session": id, "step": state.step, "turn": state.turn, "events": state.seq,
+            "session": session.id(), "step": state.step, "turn": state.turn, "events": state.seq,
             "answered": state.answer.is_some(),
             "open": state.open.iter().map(|open| format!("skill:{}", open.opened.id)).collect::<Vec<_>>(),
         }))?;
@@ -296,7 +324,12 @@ fn resume(id: &str, thinker: &Thinker, out: &mut Output) -> Result<u8, CliError>
         let open: Vec<String> =
             state.open.iter().map(|open| format!("skill:{}", open.opened.id)).collect();
         let open = if open.is_empty() { "nothing".to_owned() } else { open.join(", ") };
-        out.line(format!("session {id}: step {}, turn {}, {open} open", state.step, state.turn))?;
+        out.line(format!(
+            "session {}: step {}, turn {}, {open} open",
+            session.id(),
+            state.step,
+            state.turn
+        ))?;
         if waits {
             out.say("its last task is not answered; go on with --model scripted:FILE, openai:NAME or anthropic:NAME");
         }

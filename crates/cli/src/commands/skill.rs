@@ -1,5 +1,6 @@
 //! `concertina skill list|show|plan`.
 
+use concertina_core::catalog::search::nearest_names;
 use concertina_core::catalog::{Loaded, SkillEntry, listing};
 use concertina_core::procedure;
 use concertina_core::session::{State, World, visibility};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::args::{ListArgs, PlaceArgs, ShowArgs, Who};
 use crate::error::{CliError, Exit};
-use crate::output::{Output, clip, table};
+use crate::output::{Output, count, fitting_table, thousands};
 use crate::place;
 
 /// Who may see an entry now.
@@ -33,7 +34,11 @@ pub(crate) fn list(args: &ListArgs, out: &mut Output) -> Result<u8, CliError> {
         settings.listing.chars = chars;
     }
     if args.trace {
-        out.say(format!("{} bytes of {} skills were read", workspace.bytes_read(), workspace.snapshot().skills.len()));
+        let skills = count(workspace.snapshot().skills.len(), "skill");
+        out.say(format!(
+            "{} of {skills} were read",
+            count(usize::try_from(workspace.bytes_read()).unwrap_or(usize::MAX), "byte")
+        ));
     }
     let state = State {
         principal: args.place.principal.clone().unwrap_or_else(|| "local".to_owned()),
@@ -69,7 +74,9 @@ pub(crate) fn list(args: &ListArgs, out: &mut Output) -> Result<u8, CliError> {
         let shadowed: Vec<Value> = shadowed
             .map(|one| {
                 let mut value = shown(&workspace, &look(&one.entry));
-                value["by"] = json!(one.by);
+                if let Some(map) = value.as_object_mut() {
+                    map.insert("by".to_owned(), json!(one.by));
+                }
                 value
             })
             .collect();
@@ -82,13 +89,16 @@ pub(crate) fn list(args: &ListArgs, out: &mut Output) -> Result<u8, CliError> {
         .map(|one| {
             let about = one.entry.summary();
             let about = if about.is_empty() { "(no description)".to_owned() } else { about };
-            vec![one.entry.id.to_string(), one.entry.scope.name().to_owned(), readers(one), clip(&about, 80)]
+            vec![one.entry.id.to_string(), one.entry.scope.name().to_owned(), readers(one), about]
         })
         .collect();
-    out.raw(&table(&rows, &[]))?;
+    out.raw(&fitting_table(rows, &[]))?;
     if args.shadowed || args.all {
         for one in &snapshot.shadowed {
-            out.line(format!("skill:{} lost its name to skill:{} ({})", one.entry.id, one.by, one.entry.path))?;
+            out.line(format!(
+                "skill:{} lost its name to skill:{} ({})",
+                one.entry.id, one.by, one.entry.path
+            ))?;
         }
     }
     if args.skipped || args.all {
@@ -117,12 +127,14 @@ fn say_what_is_missing(
         }
     };
     note(snapshot.skills.len().saturating_sub(shown), "not listed here");
-    note(snapshot.shadowed.len(), "that lost their name to another");
-    note(snapshot.skipped.len(), "files that were left out");
+    note(snapshot.shadowed.len(), "with a name that another has");
+    note(snapshot.skipped.len(), "left out");
     if !notes.is_empty() {
-        out.say(format!("{shown} skills; {}: see them with --all", notes.join(", ")));
+        out.say(format!("{}; {}: see --all", count(shown, "skill"), notes.join(", ")));
     } else if shown == 0 {
-        out.say("no skills here; put one under .claude/skills/NAME/SKILL.md or skills/NAME/SKILL.md");
+        out.say(
+            "no skills here; put one under .claude/skills/NAME/SKILL.md or skills/NAME/SKILL.md",
+        );
     }
 }
 
@@ -190,9 +202,10 @@ fn render(
         Some(Who::User) => Subject::User,
         _ => Subject::Model,
     };
-    let visible = world.snapshot.skills.iter().filter(|entry| {
-        visibility(state, world, &Ref::skill(entry.id.clone()), subject).visible
-    });
+    let visible =
+        world.snapshot.skills.iter().filter(|entry| {
+            visibility(state, world, &Ref::skill(entry.id.clone()), subject).visible
+        });
     let budget = world.settings.listing_budget();
     let listing = listing::full(visible, &budget, &|_| (0, 0), &O200k);
     if out.is_json() {
@@ -200,9 +213,9 @@ fn render(
     } else {
         out.line(&listing.text)?;
         out.say(format!(
-            "{} of {} tokens, {} of {} characters; {} skills: {} full, {} shortened, {} by name only, {} not shown",
-            listing.tokens, budget.tokens, listing.chars, budget.chars, listing.total, listing.full,
-            listing.shortened, listing.names_only, listing.omitted
+            "{} of {} tokens, {} of {} characters; {}: {} full, {} shortened, {} by name only, {} not shown",
+            listing.tokens, budget.tokens, thousands(listing.chars), thousands(budget.chars), count(listing.total, "skill"),
+            listing.full, listing.shortened, listing.names_only, listing.omitted
         ));
     }
     Ok(0)
@@ -211,35 +224,35 @@ fn render(
 fn load(workspace: &Workspace, name: &str) -> Result<LoadedSkill, CliError> {
     let name = name.strip_prefix("skill:").unwrap_or(name).trim_start_matches('/');
     let id = SkillId::new(name).map_err(|error| CliError::usage(error.to_string()))?;
-    match workspace.load(&id) {
-        Some(loaded) => Ok(loaded.map_err(RuntimeError::from)?),
-        None => {
-            let names = workspace.snapshot().skills.iter().map(|entry| entry.id.as_str());
-            let near = concertina_core::catalog::search::nearest_names(name, names, 5);
-            let help = if near.is_empty() {
-                "`concertina skill list --all` shows the ones there are".to_owned()
-            } else {
-                format!("the nearest are {}", near.join(", "))
-            };
-            Err(CliError::new(Exit::NotFound, "NOT_FOUND", format!("there is no skill:{id}")).help(help))
-        }
+    if let Some(loaded) = workspace.load(&id) {
+        return Ok(loaded.map_err(RuntimeError::from)?);
     }
+    let names = workspace.snapshot().skills.iter().map(|entry| entry.id.as_str());
+    let near = nearest_names(name, names, 5);
+    let help = if near.is_empty() {
+        "`concertina skill list --all` shows the ones there are".to_owned()
+    } else {
+        format!("the nearest: {}", near.join(", "))
+    };
+    Err(CliError::new(Exit::NotFound, "NOT_FOUND", format!("there is no skill:{id}")).help(help))
 }
 
 pub(crate) fn show(args: &ShowArgs, out: &mut Output) -> Result<u8, CliError> {
     let workspace = place::workspace(&args.place, out)?;
     let skill = load(&workspace, &args.name)?;
-    let text = workspace.source_text(&skill.entry).map_err(RuntimeError::from)?;
-    let head_end = text.len().saturating_sub(skill.body.len());
-    let head = text.get(..head_end).unwrap_or_default();
+    let source = workspace.source(&skill.entry).map_err(RuntimeError::from)?;
     let part = match args.part.as_deref() {
         None => None,
-        Some("meta") => Some(frontmatter(head).to_owned()),
+        Some("meta") => {
+            Some(source.frontmatter.map_or("", |span| span.of(&source.text)).to_owned())
+        }
         Some("body") => Some(skill.body.clone()),
         Some(name) => {
             let wanted = name.to_lowercase();
             let parts = sections(&skill.body);
-            let found = parts.iter().find(|part| part.slug == wanted || part.title.to_lowercase() == wanted);
+            let found = parts
+                .iter()
+                .find(|part| part.slug == wanted || part.title.to_lowercase() == wanted);
             let Some(found) = found else {
                 let known: Vec<&str> = parts.iter().map(|part| part.slug.as_str()).collect();
                 let message = format!("skill:{} has no part `{name}`", skill.entry.id);
@@ -257,26 +270,19 @@ pub(crate) fn show(args: &ShowArgs, out: &mut Output) -> Result<u8, CliError> {
             map.insert("path".to_owned(), json!(skill.entry.path));
             map.insert("scope".to_owned(), json!(skill.entry.scope.name()));
             map.insert("tokens".to_owned(), json!(concertina_tokens::count(&skill.body)));
-            map.insert("resources".to_owned(), json!(skill.resources));
+            map.insert("resources".to_owned(), json!(skill.resources()));
             map.insert("diagnostics".to_owned(), json!(skill.diagnostics));
-            map.insert("text".to_owned(), json!(part.unwrap_or(text)));
+            map.insert("text".to_owned(), json!(part.unwrap_or(source.text)));
         }
         out.json(&value)?;
     } else {
-        let text = part.unwrap_or(text);
+        let text = part.unwrap_or(source.text);
         out.raw(&text)?;
-        if !text.ends_with('\n') {
+        if !text.is_empty() && !text.ends_with('\n') {
             out.raw("\n")?;
         }
     }
     Ok(0)
-}
-
-/// The lines between the fences.
-fn frontmatter(head: &str) -> &str {
-    let trimmed = head.trim();
-    let inner = trimmed.trim_start_matches(['-', '+']).trim_end_matches(['-', '+']);
-    inner.trim_matches(['\n', '\r'])
 }
 
 pub(crate) fn plan(name: &str, place: &PlaceArgs, out: &mut Output) -> Result<u8, CliError> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
 use crate::error::{CliError, Exit};
-use crate::output::Output;
+use crate::output::{Output, count, finding};
 
 pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<u8, CliError> {
     for path in &args.paths {
@@ -16,7 +16,7 @@ pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<u8, CliError> 
                 std::io::ErrorKind::NotFound => Exit::NotFound,
                 _ => Exit::Environment,
             };
-            let message = format!("{} cannot be checked: {error}", path.display());
+            let message = format!("{} cannot be read: {error}", path.display());
             return Err(CliError::new(exit, "UNREADABLE", message));
         }
     }
@@ -30,7 +30,8 @@ pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<u8, CliError> 
         ));
     }
     let rejected = checked.iter().any(|one| one.status == Status::Rejected);
-    let twins = checked.iter().flat_map(|one| &one.diagnostics).any(|found| found.code == "NAME_TAKEN");
+    let twins =
+        checked.iter().flat_map(|one| &one.diagnostics).any(|found| found.code == "NAME_TAKEN");
     let findings = checked
         .iter()
         .flat_map(|one| &one.diagnostics)
@@ -78,29 +79,17 @@ fn summary(checked: &[Checked]) -> Value {
 fn human(checked: &[Checked], out: &mut Output) -> Result<(), CliError> {
     for one in checked {
         for found in &one.diagnostics {
-            let place = found.line.map_or(String::new(), |line| {
-                format!(":{line}:{}", found.column.unwrap_or(1))
-            });
-            out.line(format!(
-                "{}{place}: {} {}: {}",
-                one.path.display(),
-                found.severity,
-                found.code,
-                found.message
-            ))?;
-            if let Some(help) = &found.help {
-                out.line(format!("  help: {help}"))?;
-            }
+            out.line(finding(&one.path.display().to_string(), found))?;
         }
     }
-    let count = |status| checked.iter().filter(|one| one.status == status).count();
+    let with = |status| checked.iter().filter(|one| one.status == status).count();
     out.line(format!(
-        "{} skills: {} fine, {} repaired, {} derived, {} rejected; the model can be shown {}",
-        checked.len(),
-        count(Status::Ok),
-        count(Status::Repaired),
-        count(Status::Derived),
-        count(Status::Rejected),
+        "{}: {} fine, {} repaired, {} derived, {} rejected; the model can be shown {}",
+        count(checked.len(), "skill"),
+        with(Status::Ok),
+        with(Status::Repaired),
+        with(Status::Derived),
+        with(Status::Rejected),
         checked.iter().filter(|one| one.is_listed()).count()
     ))
 }

@@ -21,7 +21,11 @@ pub(crate) fn run(args: &TokensArgs, out: &mut Output) -> Result<u8, CliError> {
             std::io::ErrorKind::NotFound => Exit::NotFound,
             _ => Exit::Environment,
         };
-        CliError::new(exit, "UNREADABLE", format!("{} cannot be read: {error}", args.file.display()))
+        CliError::new(
+            exit,
+            "UNREADABLE",
+            format!("{} cannot be read: {error}", args.file.display()),
+        )
     })?;
     let text = String::from_utf8_lossy(&bytes);
     if matches!(text, std::borrow::Cow::Owned(_)) {

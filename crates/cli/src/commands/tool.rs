@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::args::ToolCommand;
 use crate::error::{CliError, Exit};
-use crate::output::{Output, clip, table};
+use crate::output::{Output, fitting_table};
 use crate::place;
 
 pub(crate) fn run(command: &ToolCommand, out: &mut Output) -> Result<u8, CliError> {
@@ -44,23 +44,27 @@ pub(crate) fn run(command: &ToolCommand, out: &mut Output) -> Result<u8, CliErro
                     .iter()
                     .map(|(tool, visible, why)| {
                         let about = if *visible { &tool.description } else { why };
-                        vec![tool.name.to_string(), clip(about, 90)]
+                        vec![tool.name.to_string(), about.clone()]
                     })
                     .collect();
                 if rows.is_empty() {
                     out.say("no tool is visible now; --all lists hidden ones with the reason");
                 }
-                out.raw(&table(&rows, &[]))?;
+                out.raw(&fitting_table(rows, &[]))?;
             }
             Ok(0)
         }
         ToolCommand::Show { name, place } => {
             let (_, session) = place::passing(place, None, out)?;
-            let parsed = ToolName::new(name.as_str())
-                .map_err(|error| CliError::usage(error.to_string()))?;
+            let parsed =
+                ToolName::new(name.as_str()).map_err(|error| CliError::usage(error.to_string()))?;
             let Some(tool) = session.snapshot().tool(&parsed) else {
-                return Err(CliError::new(Exit::NotFound, "UNKNOWN_TOOL", format!("there is no tool {name}"))
-                    .help("`concertina tool list --all` shows the ones there are"));
+                return Err(CliError::new(
+                    Exit::NotFound,
+                    "UNKNOWN_TOOL",
+                    format!("there is no tool {name}"),
+                )
+                .help("`concertina tool list --all` shows the ones there are"));
             };
             if out.is_json() {
                 out.json(tool)?;
@@ -85,9 +89,11 @@ pub(crate) fn run(command: &ToolCommand, out: &mut Output) -> Result<u8, CliErro
                 }
                 let rows: Vec<Vec<String>> = menus
                     .into_iter()
-                    .map(|(name, title, tools)| vec![format!("menu:{name}"), tools.to_string(), title])
+                    .map(|(name, title, tools)| {
+                        vec![format!("menu:{name}"), tools.to_string(), title]
+                    })
                     .collect();
-                out.raw(&table(&rows, &[1]))?;
+                out.raw(&fitting_table(rows, &[1]))?;
             }
             Ok(0)
         }

@@ -9,10 +9,10 @@ use concertina_runtime::llm::Model;
 use concertina_types::{ModelCall, SessionId, Tokens};
 use serde_json::{Map, Value};
 
-use crate::output::{Output, clip, table};
+use crate::output::{COLUMNS, Output, clip, count, table};
 
-/// Columns that a line of the transcript takes at most.
-const WIDTH: usize = 110;
+/// Columns that what follows a label takes at most.
+const WIDTH: usize = COLUMNS - 9;
 
 /// Writes what happens, as it happens.
 pub(crate) struct Transcript<'a> {
@@ -35,8 +35,9 @@ impl<'a> Transcript<'a> {
         snapshot: &Snapshot,
     ) {
         if let Some(directory) = directory {
-            let (skills, tools) = (snapshot.skills.len(), snapshot.tools.len());
-            self.line(&format!("in       {} ({skills} skills, {tools} tools)", directory.display()));
+            let (skills, tools) =
+                (count(snapshot.skills.len(), "skill"), count(snapshot.tools.len(), "tool"));
+            self.line(&format!("in       {} ({skills}, {tools})", directory.display()));
         }
         self.line(&format!("model    {}", model.name()));
         if model.is_scripted() {
@@ -74,7 +75,6 @@ impl Observer for Transcript<'_> {
                 }
                 let _ = self.out.raw(&text.replace('\n', "\n         "));
             }
-            Moment::Said { .. } => self.end_speech(),
             Moment::Answered { call, answer } => {
                 self.line(&format!("  {:<6} {}", call.name, clip(&asked(call), WIDTH)));
                 let lines: Vec<&str> = answer.text.lines().collect();
@@ -84,14 +84,17 @@ impl Observer for Transcript<'_> {
                     self.line(&format!("         {mark}{}\u{1b}[0m", clip(line, WIDTH)));
                 }
                 if lines.len() > 6 {
-                    self.line(&format!("         \u{1b}[2m… {} more lines\u{1b}[0m", lines.len() - 6));
+                    self.line(&format!(
+                        "         \u{1b}[2m… {}\u{1b}[0m",
+                        count(lines.len() - 6, "more line")
+                    ));
                 }
             }
             Moment::Forked { child, skill } => {
                 self.line(&format!("  fork   skill:{skill} runs apart, in session {child}"));
             }
             Moment::Folded => self.line("  fold   the conversation was folded to make room"),
-            Moment::Finished(_) => self.end_speech(),
+            Moment::Said { .. } | Moment::Finished(_) => self.end_speech(),
         }
     }
 }
@@ -131,13 +134,16 @@ pub(crate) fn turn_table(turns: &[TurnReport]) -> String {
         }
     }
     for turn in turns {
-        let disclosed: Vec<&str> = [&turn.disclosed.skills, &turn.disclosed.tools, &turn.disclosed.evidence]
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-            .collect();
-        let disclosed = if disclosed.is_empty() { "-".to_owned() } else { clip(&disclosed.join(", "), 44) };
-        let tokens = |name: &str| turn.tokens.get(name).copied().unwrap_or(Tokens::ZERO).to_string();
+        let disclosed: Vec<&str> =
+            [&turn.disclosed.skills, &turn.disclosed.tools, &turn.disclosed.evidence]
+                .into_iter()
+                .flatten()
+                .map(String::as_str)
+                .collect();
+        let disclosed =
+            if disclosed.is_empty() { "-".to_owned() } else { clip(&disclosed.join(", "), 40) };
+        let tokens =
+            |name: &str| turn.tokens.get(name).copied().unwrap_or(Tokens::ZERO).to_string();
         let mut row = vec![turn.turn.to_string(), disclosed];
         row.extend(parts.iter().map(|part| tokens(part)));
         row.push(tokens("total"));
@@ -170,7 +176,8 @@ impl Rows {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(text).ok()?;
         let columns = value.get("columns")?.as_array()?;
-        let columns = columns.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<_>>()?;
+        let columns =
+            columns.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<_>>()?;
         let rows = value.get("rows")?.as_array()?;
         let rows = rows.iter().map(|row| row.as_array().cloned()).collect::<Option<_>>()?;
         Some(Self { columns, rows })
@@ -197,7 +204,8 @@ impl Rows {
         };
         let mut rows = vec![self.columns.clone()];
         rows.extend(self.rows.iter().map(|row| row.iter().map(cell).collect()));
-        let is_number = |at: usize| self.rows.iter().all(|row| row.get(at).is_some_and(Value::is_number));
+        let is_number =
+            |at: usize| self.rows.iter().all(|row| row.get(at).is_some_and(Value::is_number));
         let numbers: Vec<usize> = (0..self.columns.len()).filter(|at| is_number(*at)).collect();
         table(&rows, &numbers)
     }

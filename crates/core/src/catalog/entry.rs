@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+pub use concertina_format::config::{Danger, NeedsSkill};
 use concertina_format::skill::Document;
 use concertina_types::{Digest, OpenMode, Permissions, SkillId, ToolName};
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,10 @@ pub enum Loaded {
 }
 
 /// One skill as the index knows it: its frontmatter, never its body.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a key of its own, set apart from the others"
+)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SkillEntry {
     /// How it is addressed.
@@ -99,6 +104,9 @@ pub struct SkillEntry {
     pub user_invocable: bool,
     /// Security keys that could not be read: it fails closed.
     pub unreadable: Vec<String>,
+    /// Whether a person trusts where it comes from. What a workspace brings has to be trusted
+    /// before the model sees it.
+    pub trusted: bool,
     /// The size of the file, in bytes.
     pub bytes: u64,
     /// The digest of what the index read: the frontmatter, not the body.
@@ -147,6 +155,7 @@ impl SkillEntry {
             model_disabled: document.disable_model_invocation,
             user_invocable: document.user_invocable,
             unreadable: document.unreadable.clone(),
+            trusted: true,
             bytes,
             head: document.digest,
             findings: 0,
@@ -161,34 +170,14 @@ impl SkillEntry {
     /// The description and, after it, when to use the skill.
     pub fn summary(&self) -> String {
         let parts = [self.description.as_deref(), self.when_to_use.as_deref()];
-        parts.into_iter().flatten().map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+        parts
+            .into_iter()
+            .flatten()
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
-}
-
-/// What a tool can do to the world.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Danger {
-    /// It only reads.
-    Safe,
-    /// It may change something.
-    #[default]
-    Writes,
-    /// It may destroy something; hidden unless policy allows it by name.
-    Destructive,
-}
-
-/// Whether a tool appears only together with a skill.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NeedsSkill {
-    /// It stands alone.
-    #[default]
-    No,
-    /// It is visible while any open skill claims it.
-    Any,
-    /// It is visible while one of these skills is open and claims it.
-    OneOf(Vec<String>),
 }
 
 /// One tool as the index knows it.
@@ -206,6 +195,8 @@ pub struct ToolEntry {
     pub danger: Danger,
     /// Whether it appears only together with a skill.
     pub needs_skill: NeedsSkill,
+    /// Whether a person trusts where it comes from.
+    pub trusted: bool,
     /// What runs it, such as `exec` or `sqlite`.
     pub runner: String,
     /// What it declares to need.

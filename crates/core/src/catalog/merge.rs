@@ -24,15 +24,29 @@ impl Precedence {
     pub fn rank(self, scope: Scope) -> u8 {
         let order = match self {
             Self::AgentSkills => [
-                Scope::Managed, Scope::Nested, Scope::Project, Scope::User, Scope::Additional,
-                Scope::Plugin, Scope::Bundled,
+                Scope::Managed,
+                Scope::Nested,
+                Scope::Project,
+                Scope::User,
+                Scope::Additional,
+                Scope::Plugin,
+                Scope::Bundled,
             ],
             Self::Claude => [
-                Scope::Managed, Scope::User, Scope::Project, Scope::Nested, Scope::Additional,
-                Scope::Plugin, Scope::Bundled,
+                Scope::Managed,
+                Scope::User,
+                Scope::Project,
+                Scope::Nested,
+                Scope::Additional,
+                Scope::Plugin,
+                Scope::Bundled,
             ],
         };
-        order.iter().position(|&other| other == scope).and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
+        order
+            .iter()
+            .position(|&other| other == scope)
+            .and_then(|at| u8::try_from(at).ok())
+            .unwrap_or(u8::MAX)
     }
 }
 
@@ -70,9 +84,15 @@ pub fn merge(
             continue;
         }
         let rivals = losers.iter_mut().skip(begin);
-        match skills.last_mut().into_iter().chain(rivals).find(|rival| same_bytes(rival, &candidate)) {
+        match skills
+            .last_mut()
+            .into_iter()
+            .chain(rivals)
+            .find(|rival| same_bytes(rival, &candidate))
+        {
             // One file that was found twice is one file.
-            Some(twin) if twin.path == candidate.path || twin.also_at.contains(&candidate.path) => {}
+            Some(twin) if twin.path == candidate.path || twin.also_at.contains(&candidate.path) => {
+            }
             Some(twin) => twin.also_at.push(candidate.path),
             None => losers.push(candidate),
         }
@@ -84,8 +104,9 @@ pub fn merge(
         let by = entry.id.clone();
         // Two of one scope are told apart by a number, in the order of their paths. One of so many
         // numbers is free.
-        let qualified =
-            (1..=most).filter_map(|n| qualified(entry.scope, n, &by)).find(|id| !taken.contains(id));
+        let qualified = (1..=most)
+            .filter_map(|n| qualified(entry.scope, n, &by))
+            .find(|id| !taken.contains(id));
         if let Some(id) = qualified {
             taken.insert(id.clone());
             entry.id = id;

@@ -3,9 +3,28 @@
 /// Words that open or mark a clause about what something is *not* for. Losing such a clause sends
 /// the model to the wrong skill, so it is the last part of a description to go.
 const NEGATIVE: &[&str] = &[
-    "not for", "not to be used", "do not use", "don't use", "don’t use", "never use", "should not be used",
-    "not intended for", "not suitable for", "unless", "except for", "avoid using", "instead use",
-    "不适用", "不要用", "不用于", "不能用于", "请勿", "不适合", "不处理", "不负责", "勿用",
+    "not for",
+    "not to be used",
+    "do not use",
+    "don't use",
+    "don’t use",
+    "never use",
+    "should not be used",
+    "not intended for",
+    "not suitable for",
+    "unless",
+    "except for",
+    "avoid using",
+    "instead use",
+    "不适用",
+    "不要用",
+    "不用于",
+    "不能用于",
+    "请勿",
+    "不适合",
+    "不处理",
+    "不负责",
+    "勿用",
 ];
 
 /// The sentences of `text`, each with its closing mark.
@@ -48,7 +67,8 @@ fn sentence_end(text: &str) -> usize {
             // An empty line, or the next point of a list.
             '\n' => {
                 let next = rest.trim_start_matches([' ', '\t']);
-                next.starts_with('\n') || ["- ", "* ", "• "].iter().any(|mark| next.starts_with(mark))
+                next.starts_with('\n')
+                    || ["- ", "* ", "• "].iter().any(|mark| next.starts_with(mark))
             }
             _ => false,
         };

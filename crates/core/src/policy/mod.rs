@@ -1,11 +1,13 @@
 //! What may be seen and done, and why. Deny is monotone; nothing widens.
 
 mod decision;
+mod execute;
 mod grant;
 mod pattern;
 mod rules;
 
 pub use decision::{Decision, Effect, Reason};
+pub use execute::{CommandRefused, allowed_command};
 pub use grant::Grant;
 pub use pattern::{Pattern, PatternError};
 pub use rules::{Policy, Principal, Rules};

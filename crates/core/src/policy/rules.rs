@@ -31,8 +31,12 @@ impl Rules {
         };
         hit(&self.deny)
             .map(|p| decision(Effect::Deny, "POLICY_DENIES", "denies", p))
-            .or_else(|| hit(&self.ask).map(|p| decision(Effect::Ask, "POLICY_ASKS", "asks before", p)))
-            .or_else(|| hit(&self.allow).map(|p| decision(Effect::Allow, "POLICY_ALLOWS", "allows", p)))
+            .or_else(|| {
+                hit(&self.ask).map(|p| decision(Effect::Ask, "POLICY_ASKS", "asks before", p))
+            })
+            .or_else(|| {
+                hit(&self.allow).map(|p| decision(Effect::Allow, "POLICY_ALLOWS", "allows", p))
+            })
     }
 
     fn names(&self, reference: &str) -> bool {

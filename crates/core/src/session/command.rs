@@ -79,6 +79,15 @@ pub enum Command {
     },
     /// Begin a turn: show what is new in the index.
     Turn,
+    /// Take note that a file was touched, and of what that brings to light.
+    Touch {
+        /// The file, relative to the workspace.
+        path: String,
+        /// Skills that wait for such a file, with the pattern that it matches.
+        activated: Vec<(SkillId, String)>,
+        /// Directories with skills of their own, relative to the workspace.
+        nested: Vec<String>,
+    },
     /// Answer a search.
     Find {
         /// Who asks.
@@ -128,6 +137,26 @@ pub enum Command {
         tool: ToolName,
         /// With which arguments.
         arguments: Value,
+    },
+    /// Run a command that stands in the text of a skill, before the text is shown.
+    RunCommand {
+        /// Who asks for the skill.
+        origin: Origin,
+        /// The skill.
+        skill: SkillId,
+        /// The command as written.
+        command: String,
+        /// The patterns that the skill declares, with its parameters filled in.
+        execute: Vec<String>,
+    },
+    /// Take note of how such a command ended.
+    Settle {
+        /// The number of the call.
+        id: CallId,
+        /// How it ended.
+        outcome: CallOutcome,
+        /// What it printed.
+        output: String,
     },
     /// Take note of how a call ended.
     Done {

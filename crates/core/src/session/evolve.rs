@@ -27,6 +27,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Fact::TurnStarted {} => state.turn += 1,
         Fact::ListingDisclosed { listing, text, .. } => {
             state.listed = state.snapshot;
+            state.listed_activated.clone_from(&state.activated);
             match listing {
                 ListingKind::Full => state.index = Some(*text),
                 ListingKind::Delta => state.body.push(Item::Delta(*text)),
@@ -52,6 +53,13 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             }
             state.open.retain(|open| open.opened.id != *id);
             state.menu_rev += 1;
+        }
+        Fact::SkillActivated { id, .. } => {
+            state.activated.insert(id.clone());
+            state.menu_rev += 1;
+        }
+        Fact::NestedDiscovered { directory, .. } => {
+            state.nested.insert(directory.clone());
         }
         Fact::MenuOpened { menu } => {
             state.menus.insert(menu.clone());

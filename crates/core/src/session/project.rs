@@ -49,7 +49,9 @@ impl Shelf {
 /// epoch, then a body that only grows, and last the card.
 pub fn project(state: &State, world: &World<'_>, shelf: &Shelf) -> View {
     let mut system = vec![Block { part: Part::Mechanism, text: mechanism().into() }];
-    system.extend(state.index.iter().map(|index| Block { part: Part::Index, text: shelf.text(index) }));
+    system.extend(
+        state.index.iter().map(|index| Block { part: Part::Index, text: shelf.text(index) }),
+    );
     let mut conversation = Conversation::default();
     for item in &state.body {
         conversation.add(state, shelf, item);
@@ -88,7 +90,8 @@ impl Conversation {
             Item::Assistant { text, calls } => {
                 self.flush();
                 self.waiting = calls.iter().map(|call| call.id.clone()).collect();
-                self.messages.push(Message::Assistant { text: texts.text(text), calls: calls.clone() });
+                self.messages
+                    .push(Message::Assistant { text: texts.text(text), calls: calls.clone() });
             }
             Item::Answer { call, text, error, part } => {
                 let block = Block { part: *part, text: texts.text(text) };
@@ -97,7 +100,11 @@ impl Conversation {
                         if let Some(at) = self.waiting.iter().position(|waiting| waiting == call) {
                             self.waiting.remove(at);
                         }
-                        self.messages.push(Message::Tool { call: call.clone(), block, error: *error });
+                        self.messages.push(Message::Tool {
+                            call: call.clone(),
+                            block,
+                            error: *error,
+                        });
                         if self.waiting.is_empty() {
                             self.flush();
                         }
@@ -160,7 +167,8 @@ fn card(state: &State, world: &World<'_>) -> Option<String> {
     // The latest results are the likeliest to be wanted.
     let folded: Vec<&str> = folded.iter().rev().map(String::as_str).collect();
     let step = state.step.to_string();
-    let lines = [("open", open), ("callable", tools), ("folded results, open to read again", folded)];
+    let lines =
+        [("open", open), ("callable", tools), ("folded results, open to read again", folded)];
     (0..=CARD_NAMES)
         .rev()
         .map(|names| {

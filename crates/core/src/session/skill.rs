@@ -104,7 +104,10 @@ pub fn prepare(
         let mut found = Diagnostic::new(
             "COMMANDS_NOT_RUN",
             Severity::Warning,
-            format!("{} dynamic commands stand in the text as written and were not run", expanded.commands.len()),
+            format!(
+                "{} dynamic commands stand in the text as written and were not run",
+                expanded.commands.len()
+            ),
         );
         found.line = Some(first.line);
         diagnostics.push(found);
@@ -113,7 +116,11 @@ pub fn prepare(
     if !named.is_empty() && !document.parameters.is_empty() {
         // Checked values reach the model whether or not the body mentions them.
         let values = Value::Object(named.clone().into_iter().collect());
-        text = format!("Parameters: {}\n\n{}", concertina_types::canonical_json(&values), text.trim_start());
+        text = format!(
+            "Parameters: {}\n\n{}",
+            concertina_types::canonical_json(&values),
+            text.trim_start()
+        );
     }
     let permissions = bind(&document.permissions, &named, &mut diagnostics);
     Ok(PreparedSkill {
@@ -150,7 +157,10 @@ fn checked_arguments(
         return match given {
             Value::Null => Ok(BTreeMap::new()),
             Value::Object(map) => Ok(map.clone().into_iter().collect()),
-            _ => Err(Refusal::new("BAD_ARGUMENTS", format!("the arguments of skill:{id} must be a JSON object"))),
+            _ => Err(Refusal::new(
+                "BAD_ARGUMENTS",
+                format!("the arguments of skill:{id} must be a JSON object"),
+            )),
         };
     }
     parameters::check(&document.parameters, given).map(|map| map.into_iter().collect()).map_err(
@@ -163,7 +173,8 @@ fn checked_arguments(
                     format!("{at}: {}", error.message)
                 })
                 .collect();
-            let schema = concertina_types::canonical_json(&parameters::schema(&document.parameters));
+            let schema =
+                concertina_types::canonical_json(&parameters::schema(&document.parameters));
             Refusal::new(
                 "BAD_ARGUMENTS",
                 format!("skill:{id} was not opened: {}. Its parameters: {schema}", list.join("; ")),
@@ -182,13 +193,18 @@ fn bind(
     let mut fill = |pattern: &String| {
         let filled = fill_names(pattern, values);
         if filled.contains("${") {
-            let message = format!("the scope `{pattern}` names something that has no value, so it covers nothing");
+            let message = format!(
+                "the scope `{pattern}` names something that has no value, or one that would widen it, so it covers nothing"
+            );
             diagnostics.push(Diagnostic::new("UNBOUND_SCOPE", Severity::Warning, message));
         }
         filled
     };
     let mut paths = |scopes: &[PathScope]| -> Vec<PathScope> {
-        scopes.iter().map(|scope| PathScope { paths: scope.paths.iter().map(&mut fill).collect() }).collect()
+        scopes
+            .iter()
+            .map(|scope| PathScope { paths: scope.paths.iter().map(&mut fill).collect() })
+            .collect()
     };
     let (read, write) = (paths(&declared.read), paths(&declared.write));
     Permissions {
@@ -207,6 +223,11 @@ fn fill_names(pattern: &str, values: &BTreeMap<String, Value>) -> String {
         out.push_str(before);
         let value = after.split_once('}').and_then(|(name, tail)| {
             let value = match values.get(name)? {
+                // A value names one thing: it neither widens a scope nor steps out of it.
+                Value::String(text) if text.contains(['*', '?', '[', '{', '!']) => return None,
+                Value::String(text) if text.split(['/', '\\']).any(|part| part == "..") => {
+                    return None;
+                }
                 Value::String(text) => text.clone(),
                 value @ (Value::Number(_) | Value::Bool(_)) => value.to_string(),
                 _ => return None,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use concertina_types::{
-    Blob, CallId, Digest, Event, ModelCall, OpenedSkill, Ref, SessionId, SkillId, Timestamp, Tokens,
-    ToolName,
+    Blob, CallId, Digest, Event, ModelCall, OpenedSkill, Ref, SessionId, SkillId, Timestamp,
+    Tokens, ToolName,
 };
 
 use super::view::Part;
@@ -119,6 +119,12 @@ pub struct State {
     pub index: Option<Blob>,
     /// Open skills, in the order in which they were opened.
     pub open: Vec<OpenSkill>,
+    /// Skills that waited for a file and are active now.
+    pub activated: BTreeSet<SkillId>,
+    /// Those of them that the last listing of this epoch knew of.
+    pub listed_activated: BTreeSet<SkillId>,
+    /// Directories below the workspace that bring skills of their own, found by a touch.
+    pub nested: BTreeSet<String>,
     /// Open categories of tools.
     pub menus: BTreeSet<String>,
     /// How often each skill was opened or ran apart, and in which event last.
@@ -162,7 +168,11 @@ impl State {
             })
             .collect();
         let mut answered = |id: &str| {
-            answers.iter().position(|answer| *answer == id).map(|at| answers.swap_remove(at)).is_some()
+            answers
+                .iter()
+                .position(|answer| *answer == id)
+                .map(|at| answers.swap_remove(at))
+                .is_some()
         };
         calls.iter().filter(|call| !answered(&call.id)).collect()
     }

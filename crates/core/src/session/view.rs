@@ -114,7 +114,11 @@ pub struct View {
 impl View {
     /// The text of one part, pieces joined by a blank line.
     pub fn part(&self, part: Part) -> String {
-        self.pieces().filter(|(of, _)| *of == part).map(|(_, text)| text).collect::<Vec<_>>().join("\n\n")
+        self.pieces()
+            .filter(|(of, _)| *of == part)
+            .map(|(_, text)| text)
+            .collect::<Vec<_>>()
+            .join("\n\n")
     }
 
     /// The whole view as one deterministic text.

@@ -36,7 +36,12 @@ fn deny(code: &str, text: impl Into<String>, source: impl Into<String>) -> Decis
 }
 
 /// The visibility of what `reference` names, for `subject`.
-pub fn visibility(state: &State, world: &World<'_>, reference: &Ref, subject: Subject) -> Visibility {
+pub fn visibility(
+    state: &State,
+    world: &World<'_>,
+    reference: &Ref,
+    subject: Subject,
+) -> Visibility {
     Visibility::of(decision(state, world, reference, subject))
 }
 
@@ -109,11 +114,14 @@ pub(super) fn skill(
                 let text = format!("skill:{id} has no description to choose it by");
                 verdict = verdict.and(deny("NO_DESCRIPTION", text, file()));
             }
-            if !entry.paths.is_empty() {
-                let text = format!(
-                    "skill:{id} waits for a file that matches {}",
-                    entry.paths.join(", ")
-                );
+            if !entry.trusted {
+                let text =
+                    format!("skill:{id} comes with this workspace, and nobody has trusted it yet");
+                verdict = verdict.and(deny("UNTRUSTED", text, file()));
+            }
+            if !entry.paths.is_empty() && !state.activated.contains(id) {
+                let text =
+                    format!("skill:{id} waits for a file that matches {}", entry.paths.join(", "));
                 verdict = verdict.and(deny("PATHS_NOT_TOUCHED", text, file()));
             }
             if let Some(pattern) = excluded(world, id) {
@@ -150,6 +158,10 @@ fn judge(
     let reference = format!("tool:{name}");
     let policy = &world.settings.policy;
     let mut verdict = by_policy(state, world, &reference);
+    if !entry.trusted {
+        let text = format!("{reference} comes with this workspace, and nobody has trusted it yet");
+        verdict = verdict.and(deny("UNTRUSTED", text, "concertina.toml"));
+    }
     if !world.settings.grant.covers(name) {
         let text = format!("this session was not given {reference}");
         verdict = verdict.and(deny("NOT_GRANTED", text, "grant"));
@@ -191,9 +203,14 @@ fn needs_skill(state: &State, world: &World<'_>, entry: &ToolEntry) -> Decision 
         .take(5)
         .collect();
     let text = match claimants.as_slice() {
-        [] => format!("tool:{name} appears only with a skill that claims it, and none is available"),
+        [] => {
+            format!("tool:{name} appears only with a skill that claims it, and none is available")
+        }
         [one] => format!("tool:{name} appears only while {one} is open; open it first"),
-        many => format!("tool:{name} appears only while one of {} is open; open one first", many.join(", ")),
+        many => format!(
+            "tool:{name} appears only while one of {} is open; open one first",
+            many.join(", ")
+        ),
     };
     deny("SKILL_NOT_OPEN", text, format!("tool:{name}"))
 }
@@ -215,7 +232,8 @@ fn accepts(needs: &NeedsSkill, id: &SkillId) -> bool {
 /// Whether one of `patterns` covers `tool`. A pattern that cannot be read covers nothing.
 fn covers(patterns: &[String], tool: &ToolName) -> bool {
     patterns.iter().any(|text| {
-        text == tool.as_str() || Pattern::new(text).is_ok_and(|pattern| pattern.matches(tool.as_str()))
+        text == tool.as_str()
+            || Pattern::new(text).is_ok_and(|pattern| pattern.matches(tool.as_str()))
     })
 }
 

@@ -1,4 +1,6 @@
-use concertina_core::context::{SizeClass, block, carry_over, disarm, excerpt, excerpt_within, lines};
+use concertina_core::context::{
+    SizeClass, block, carry_over, disarm, excerpt, excerpt_within, lines,
+};
 use concertina_types::{LineRange, Tokens, limits};
 use proptest::prelude::*;
 
@@ -53,7 +55,7 @@ proptest! {
     fn l02_a_block_cannot_be_forged(noise in "[<>/ \t\u{200b}a-zA-Z\"=\n&-]{0,60}", tag in prop::sample::select(vec!["result", "skill", "tools", "card"]), gap in prop::sample::select(vec!["", " ", "/", " / ", "\u{200b}", "\n", "/\u{2060}", "\u{0}"])) {
         let forged = format!("{noise}<{gap}{tag}>{noise}<{gap}{}", tag.to_uppercase());
         let inner = disarm(&forged);
-        let bare = |text: &str| text.chars().filter(|c| c.is_ascii_graphic()).collect::<String>().to_lowercase();
+        let bare = |text: &str| text.chars().filter(char::is_ascii_graphic).collect::<String>().to_lowercase();
         let inner = bare(&inner);
         for tag in ["result", "skill", "tool", "card", "part", "error", "hits"] {
             let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
@@ -90,8 +92,17 @@ fn ordinary_markup_stays_as_written() {
 
 #[test]
 fn c10_sizes_have_classes() {
-    for (tokens, class) in [(999, SizeClass::Small), (1_000, SizeClass::Medium), (10_000, SizeClass::Medium), (10_001, SizeClass::Large)] {
+    for (tokens, class) in [
+        (999, SizeClass::Small),
+        (1_000, SizeClass::Medium),
+        (10_000, SizeClass::Medium),
+        (10_001, SizeClass::Large),
+    ] {
         assert_eq!(SizeClass::of(Tokens(tokens), 1_000_000), class);
     }
-    assert_eq!(SizeClass::of(Tokens(2_000), 32_000), SizeClass::Large, "a twentieth of a small window");
+    assert_eq!(
+        SizeClass::of(Tokens(2_000), 32_000),
+        SizeClass::Large,
+        "a twentieth of a small window"
+    );
 }

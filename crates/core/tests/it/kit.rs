@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use concertina_core::catalog::{Danger, Loaded, NeedsSkill, Scope, SkillEntry, Snapshot, ToolEntry};
+use concertina_core::catalog::{
+    Danger, Loaded, NeedsSkill, Scope, SkillEntry, Snapshot, ToolEntry,
+};
 use concertina_core::session::{
     Command, Decision, Intent, Origin, PreparedSkill, Settings, Shelf, State, View, World, decide,
     evolve, project,
@@ -14,19 +16,19 @@ use concertina_types::{
 use serde_json::{Value, json};
 
 /// One token for every four bytes begun: close to real ones for English, and easy to check.
-pub fn count(text: &str) -> Tokens {
+pub(crate) fn count(text: &str) -> Tokens {
     Tokens(text.len().div_ceil(4) as u64)
 }
 
-pub fn skill_id(text: &str) -> SkillId {
+pub(crate) fn skill_id(text: &str) -> SkillId {
     SkillId::new(text).unwrap()
 }
 
-pub fn tool_name(text: &str) -> ToolName {
+pub(crate) fn tool_name(text: &str) -> ToolName {
     ToolName::new(text).unwrap()
 }
 
-pub fn skill(id: &str, description: &str) -> SkillEntry {
+pub(crate) fn skill(id: &str, description: &str) -> SkillEntry {
     SkillEntry {
         id: skill_id(id),
         scope: Scope::Project,
@@ -49,13 +51,14 @@ pub fn skill(id: &str, description: &str) -> SkillEntry {
         model_disabled: false,
         user_invocable: true,
         unreadable: Vec::new(),
+        trusted: true,
         bytes: 100,
         head: Digest::of(description.as_bytes()),
         findings: 0,
     }
 }
 
-pub fn tool(name: &str) -> ToolEntry {
+pub(crate) fn tool(name: &str) -> ToolEntry {
     ToolEntry {
         name: tool_name(name),
         description: format!("Does {name}."),
@@ -63,13 +66,14 @@ pub fn tool(name: &str) -> ToolEntry {
         category: String::new(),
         danger: Danger::Safe,
         needs_skill: NeedsSkill::No,
+        trusted: true,
         runner: "exec".into(),
         permissions: Permissions::default(),
         digest: Digest::of(name.as_bytes()),
     }
 }
 
-pub fn snapshot(mut skills: Vec<SkillEntry>, mut tools: Vec<ToolEntry>) -> Snapshot {
+pub(crate) fn snapshot(mut skills: Vec<SkillEntry>, mut tools: Vec<ToolEntry>) -> Snapshot {
     skills.sort_by(|a, b| a.id.cmp(&b.id));
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     let tool_tokens = tools.iter().map(|tool| count(&tool.parameters.to_string())).sum();
@@ -77,19 +81,20 @@ pub fn snapshot(mut skills: Vec<SkillEntry>, mut tools: Vec<ToolEntry>) -> Snaps
 }
 
 /// A session with its log, its texts and its clock.
-pub struct Bench {
-    pub settings: Settings,
-    pub snapshot: Snapshot,
+#[derive(Clone)]
+pub(crate) struct Bench {
+    pub(crate) settings: Settings,
+    pub(crate) snapshot: Snapshot,
     listed: Option<Snapshot>,
-    pub state: State,
-    pub log: Vec<Event>,
-    pub shelf: Shelf,
+    pub(crate) state: State,
+    pub(crate) log: Vec<Event>,
+    pub(crate) shelf: Shelf,
     now: i64,
     calls: u64,
 }
 
 impl Bench {
-    pub fn new(settings: Settings, snapshot: Snapshot) -> Self {
+    pub(crate) fn new(settings: Settings, snapshot: Snapshot) -> Self {
         let mut bench = Self {
             settings,
             snapshot,
@@ -106,7 +111,7 @@ impl Bench {
         bench
     }
 
-    pub fn of(skills: Vec<SkillEntry>, tools: Vec<ToolEntry>) -> Self {
+    pub(crate) fn of(skills: Vec<SkillEntry>, tools: Vec<ToolEntry>) -> Self {
         Self::new(Settings::default(), snapshot(skills, tools))
     }
 
@@ -116,12 +121,12 @@ impl Bench {
     }
 
     /// Another catalogue is found on the disk.
-    pub fn change(&mut self, change: impl FnOnce(&mut Snapshot)) {
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Snapshot)) {
         change(&mut self.snapshot);
         self.index();
     }
 
-    pub fn decide(&mut self, command: Command) -> Decision {
+    pub(crate) fn decide(&mut self, command: Command) -> Decision {
         self.now += 1;
         let world = World {
             settings: &self.settings,
@@ -133,13 +138,13 @@ impl Bench {
     }
 
     /// Decides, seals, keeps and evolves.
-    pub fn apply(&mut self, command: Command) -> Decision {
+    pub(crate) fn apply(&mut self, command: Command) -> Decision {
         let decision = self.decide(command);
         self.record(&decision);
         decision
     }
 
-    pub fn record(&mut self, decision: &Decision) {
+    pub(crate) fn record(&mut self, decision: &Decision) {
         for text in &decision.content {
             self.shelf.put(text.as_str());
         }
@@ -158,11 +163,11 @@ impl Bench {
     }
 
     /// Another process takes the session over: all it has is the log.
-    pub fn resume(&mut self) {
+    pub(crate) fn resume(&mut self) {
         self.state = fold(&self.log);
     }
 
-    pub fn view(&self) -> View {
+    pub(crate) fn view(&self) -> View {
         let world = World {
             settings: &self.settings,
             snapshot: &self.snapshot,
@@ -172,13 +177,13 @@ impl Bench {
         project(&self.state, &world, &self.shelf)
     }
 
-    pub fn turn(&mut self) -> Vec<Fact> {
+    pub(crate) fn turn(&mut self) -> Vec<Fact> {
         let decision = self.apply(Command::Turn);
         decision.drafts.into_iter().map(|draft| draft.fact).collect()
     }
 
     /// The text of the listing that a new turn shows; empty where it shows none.
-    pub fn disclosed(&mut self) -> String {
+    pub(crate) fn disclosed(&mut self) -> String {
         let text = |fact: &Fact| match fact {
             Fact::ListingDisclosed { text, .. } => Some(text.digest),
             _ => None,
@@ -188,14 +193,17 @@ impl Bench {
     }
 
     /// The model says something and makes one call; this is its origin.
-    pub fn asks(&mut self, name: &str) -> Origin {
+    pub(crate) fn asks(&mut self, name: &str) -> Origin {
         self.calls += 1;
         let id = format!("c{}", self.calls);
-        self.says("", vec![ModelCall { id: id.clone(), name: name.into(), arguments: "{}".into() }]);
+        self.says(
+            "",
+            vec![ModelCall { id: id.clone(), name: name.into(), arguments: "{}".into() }],
+        );
         Origin::model(id)
     }
 
-    pub fn says(&mut self, text: &str, calls: Vec<ModelCall>) {
+    pub(crate) fn says(&mut self, text: &str, calls: Vec<ModelCall>) {
         let fact = Fact::ModelReplied {
             text: concertina_types::Blob::of(text),
             tokens: count(text),
@@ -205,19 +213,19 @@ impl Bench {
         self.apply(Command::Observe(Box::new(fact), vec![text.to_owned()]));
     }
 
-    pub fn open(&mut self, id: &str) -> Decision {
+    pub(crate) fn open(&mut self, id: &str) -> Decision {
         let origin = self.asks("open");
         let skill = Box::new(self.prepared(id));
         self.apply(Command::OpenSkill { origin, skill, can_fork: true })
     }
 
-    pub fn open_by_hand(&mut self, id: &str) -> Decision {
+    pub(crate) fn open_by_hand(&mut self, id: &str) -> Decision {
         let skill = Box::new(self.prepared(id));
         self.apply(Command::OpenSkill { origin: Origin::user(), skill, can_fork: true })
     }
 
     /// The skill as it would be read from its file.
-    pub fn prepared(&self, id: &str) -> PreparedSkill {
+    pub(crate) fn prepared(&self, id: &str) -> PreparedSkill {
         let entry = self.snapshot.skill(&skill_id(id));
         PreparedSkill {
             id: skill_id(id),
@@ -237,27 +245,26 @@ impl Bench {
         }
     }
 
-    pub fn menu(&mut self, menu: &str) -> Decision {
+    pub(crate) fn menu(&mut self, menu: &str) -> Decision {
         let origin = self.asks("open");
         self.apply(Command::OpenMenu { origin, menu: menu.into() })
     }
 
-    pub fn close(&mut self, reference: &str) -> Decision {
+    pub(crate) fn close(&mut self, reference: &str) -> Decision {
         let origin = self.asks("close");
         let reference: Ref = reference.parse().unwrap();
         self.apply(Command::Close { origin, reference })
     }
 
-    pub fn call(&mut self, tool: &str, arguments: Value) -> (Origin, Decision) {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> (Origin, Decision) {
         let origin = self.asks("call");
-        let command =
-            Command::Call { origin: origin.clone(), tool: tool_name(tool), arguments };
+        let command = Command::Call { origin: origin.clone(), tool: tool_name(tool), arguments };
         let decision = self.apply(command);
         (origin, decision)
     }
 
     /// Calls a tool and takes note of its output.
-    pub fn run(&mut self, tool: &str, output: &str) -> Decision {
+    pub(crate) fn run(&mut self, tool: &str, output: &str) -> Decision {
         let (origin, mut decision) = self.call(tool, json!({}));
         let ticket = intent(&mut decision).admit(&self.log).unwrap();
         let outcome = concertina_types::CallOutcome::Done {
@@ -270,8 +277,9 @@ impl Bench {
     }
 
     /// The names of the tools that a call would be admitted for, found by trying each.
-    pub fn callable(&mut self) -> BTreeSet<String> {
-        let names: Vec<ToolName> = self.snapshot.tools.iter().map(|tool| tool.name.clone()).collect();
+    pub(crate) fn callable(&mut self) -> BTreeSet<String> {
+        let names: Vec<ToolName> =
+            self.snapshot.tools.iter().map(|tool| tool.name.clone()).collect();
         names
             .into_iter()
             .filter(|tool| {
@@ -287,19 +295,19 @@ impl Bench {
     }
 }
 
-pub fn intent(decision: &mut Decision) -> Intent {
+pub(crate) fn intent(decision: &mut Decision) -> Intent {
     decision.intent.take().expect("the call is admitted")
 }
 
-pub fn fold(log: &[Event]) -> State {
+pub(crate) fn fold(log: &[Event]) -> State {
     log.iter().fold(State::default(), evolve)
 }
 
 /// The code with which a request was refused; empty where it was not.
-pub fn code(decision: &Decision) -> &str {
+pub(crate) fn code(decision: &Decision) -> &str {
     decision.refusal.as_ref().map_or("", |refusal| refusal.code.as_str())
 }
 
-pub fn answer(decision: &Decision) -> &str {
+pub(crate) fn answer(decision: &Decision) -> &str {
     decision.answer.as_ref().map_or("", |answer| answer.text.as_str())
 }

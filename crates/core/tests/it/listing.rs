@@ -13,6 +13,18 @@ fn many(n: usize, description: &str) -> Vec<SkillEntry> {
     (0..n).map(|i| skill(&format!("skill-{i:04}"), &format!("{description} Number {i}."))).collect()
 }
 
+/// What loses first weighs least.
+fn weight(scope: Scope) -> u8 {
+    match scope {
+        Scope::Plugin => 0,
+        Scope::Additional => 1,
+        Scope::User => 2,
+        Scope::Project | Scope::Nested => 3,
+        Scope::Managed => 4,
+        Scope::Bundled => 5,
+    }
+}
+
 /// Words that make trouble: wide letters, marks, things to escape, very long sentences.
 fn description() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
@@ -60,7 +72,7 @@ fn entry_lines(listing: &Listing) -> Vec<&str> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn c03_no_budget_is_ever_exceeded_and_nothing_vanishes(skills in catalogue(), budget in budget()) {
@@ -104,7 +116,7 @@ proptest! {
         prop_assert!(!listing.text.contains('"'));
         // An escape that was cut in two would be markup that we did not write.
         for (at, _) in listing.text.match_indices('&') {
-            let rest = &listing.text[at..];
+            let (_, rest) = listing.text.split_at(at);
             prop_assert!(["&lt;", "&gt;", "&amp;", "&quot;"].iter().any(|whole| rest.starts_with(whole)));
         }
     }
@@ -130,45 +142,40 @@ proptest! {
         let listing = render(&skills, &budget);
         let unbound = Budget { chars: usize::MAX, ..budget.clone() };
         let whole = render(&skills, &unbound);
-        // The oracle: each entry alone tells its forms; losses are a prefix of one fixed sequence.
-        let level = |entry: &SkillEntry| -> usize {
-            let own = |listing: &Listing| {
-                let id = listing::escape(entry.id.as_str());
-                entry_lines(listing).into_iter().find(|line| **line == format!("- {id}") || line.starts_with(&format!("- {id}: "))).map(str::to_owned)
+        // The oracle reads off each entry how much it lost: its words, its text, its place.
+        let line = |listing: &Listing, entry: &SkillEntry| {
+            let name = format!("- {}", listing::escape(entry.id.as_str()));
+            let text = format!("{name}: ");
+            entry_lines(listing).into_iter().find(|line| *line == name || line.starts_with(&text)).map(|line| (line.to_owned(), line == name))
+        };
+        let lost: Vec<_> = skills.iter().map(|entry| {
+            let (full, bare) = line(&whole, entry).unwrap();
+            let level = match line(&listing, entry) {
+                Some((now, _)) if now == full => 0,
+                Some((_, false)) => 1,
+                Some((_, true)) => 2,
+                None => 3,
             };
-            match (own(&whole), own(&listing)) {
-                (Some(full), Some(now)) if full == now => 0,
-                (_, Some(now)) if now != format!("- {}", listing::escape(entry.id.as_str())) => 1,
-                (_, Some(_)) => 2,
-                (_, None) => 3,
+            (entry.scope == Scope::Bundled, (weight(entry.scope), std::cmp::Reverse(entry.id.as_str())), bare, level)
+        }).collect();
+        let (bundled, others): (Vec<_>, Vec<_>) = lost.iter().partition(|(bundled, ..)| *bundled);
+        for group in [&bundled, &others] {
+            for (_, a, bare, mine) in group {
+                for (_, b, _, other) in group {
+                    // Nobody loses his place while another has text, nor before one of less weight.
+                    if *other == 3 {
+                        prop_assert!(*mine >= 2 || *bare, "{:?} {:?}", a, b);
+                        prop_assert!(a > b || *mine == 3, "{:?} goes before {:?}", a, b);
+                    }
+                    if *other == 2 {
+                        prop_assert!(a > b || *mine >= 2 || *bare, "{:?} goes before {:?}", a, b);
+                    }
+                }
             }
-        };
-        let weight = |scope: Scope| match scope {
-            Scope::Plugin => 0,
-            Scope::Additional => 1,
-            Scope::User => 2,
-            Scope::Project | Scope::Nested => 3,
-            Scope::Managed => 4,
-            Scope::Bundled => 5,
-        };
-        // Bundled ones lose nothing while another still has anything.
-        let lost_bundled = skills.iter().any(|entry| entry.scope == Scope::Bundled && level(entry) > 0);
-        let others: Vec<&SkillEntry> = skills.iter().filter(|entry| entry.scope != Scope::Bundled).collect();
-        if lost_bundled {
-            prop_assert!(others.iter().all(|entry| level(entry) == 3));
         }
-        // Among the rest nobody is two steps ahead, except that some have no step to take between.
-        for a in &others {
-            for b in &others {
-                let before = (weight(a.scope), std::cmp::Reverse(a.id.as_str())) < (weight(b.scope), std::cmp::Reverse(b.id.as_str()));
-                if level(b) == 3 {
-                    prop_assert!(level(a) >= 2 || !a.is_described() || a.summary().is_empty(), "{} {}", a.id, b.id);
-                    if before { prop_assert_eq!(level(a), 3, "{} goes before {}", a.id, b.id); }
-                }
-                if level(b) == 2 && before && !a.summary().trim().is_empty() {
-                    prop_assert!(level(a) >= 2, "{} goes before {}", a.id, b.id);
-                }
-            }
+        // Bundled ones lose nothing while another still has anything.
+        if bundled.iter().any(|(.., level)| *level > 0) {
+            prop_assert!(others.iter().all(|(.., level)| *level == 3));
         }
         // No waste: what is left free would not have held one more line and the note.
         if listing.omitted + listing.names_only > 0 && listing.chars > 0 {
@@ -192,7 +199,8 @@ fn c09_three_small_skills_are_simply_listed() {
 
 #[test]
 fn c03_five_hundred_skills_fit() {
-    let text = "Reads invoices and writes them to the ledger. Supports five formats. Not for payroll.";
+    let text =
+        "Reads invoices and writes them to the ledger. Supports five formats. Not for payroll.";
     for n in [500, 5_000] {
         let listing = render(&many(n, text), &Budget::default());
         assert!(listing.tokens <= Tokens(2_000) && listing.chars <= 8_000, "{n}: {listing:?}");
@@ -219,12 +227,33 @@ fn c05_three_sizes_show_three_forms() {
 
 #[test]
 fn b43_the_clause_that_tells_skills_apart_stays_when_text_goes() {
-    let budget = Budget { chars: 430, ..Budget::default() };
+    let budget = Budget { chars: 400, ..Budget::default() };
     let text = "Draws charts. Takes its time over each of them and asks about colours, and about \
                 the paper too. Not for maps.";
     let listing = render(&many(3, text), &budget);
-    insta::assert_snapshot!(listing.text, @"");
-    assert_eq!(listing.shortened + listing.full, 3);
+    insta::assert_snapshot!(listing.text, @r"
+    <skills>
+    - skill-0000: Draws charts. Takes its time over each of them and asks about colours, and about the paper too. Not for maps. Number 0.
+    - skill-0001: Draws charts. Not for maps.…
+    - skill-0002: Draws charts. Not for maps.…
+    [2 shortened of 3; find searches all]
+    </skills>
+    ");
+}
+
+#[test]
+fn b43_what_a_skill_is_not_for_stays_in_a_long_description() {
+    let text =
+        format!("Draws charts. {}Not for maps. The end.", "It has many colours. ".repeat(20));
+    let listing = render(&[skill("charts", &text)], &Budget::default());
+    let line = entry_lines(&listing)[0];
+    assert!(line.starts_with("- charts: Draws charts. It has") && line.contains(" Not for maps."));
+    assert!(line.chars().count() <= 250 && line.ends_with('…'), "{line}");
+    // Two such sentences, both too long to stay whole.
+    let text = format!("Draws {}. Not for {}.", "charts ".repeat(60), "maps ".repeat(60));
+    let listing = render(&[skill("charts", &text)], &Budget::default());
+    let line = entry_lines(&listing)[0];
+    assert!(line.contains("Draws charts") && line.contains("… Not for maps"), "{line}");
 }
 
 #[test]
@@ -232,15 +261,22 @@ fn b43_a_clause_inside_one_long_sentence_stays() {
     let text = format!("Draws charts {}, not for maps", "of every kind and colour ".repeat(20));
     let listing = render(&[skill("charts", &text)], &Budget::default());
     let line = entry_lines(&listing)[0];
-    assert!(line.starts_with("- charts: Draws charts of every") && line.ends_with("… not for maps"), "{line}");
+    assert!(
+        line.starts_with("- charts: Draws charts of every") && line.ends_with("… not for maps"),
+        "{line}"
+    );
     assert!(line.chars().count() <= 250);
     assert_eq!(listing.shortened, 1);
 }
 
 #[test]
 fn c05_a_pinned_skill_keeps_its_text_when_all_others_have_lost_theirs() {
-    let mut skills = many(900, "Reads invoices and writes them to the ledger. Supports five formats.");
-    skills.push(SkillEntry { scope: Scope::Bundled, ..skill("own", "Comes along. With all its text.") });
+    let mut skills =
+        many(900, "Reads invoices and writes them to the ledger. Supports five formats.");
+    skills.push(SkillEntry {
+        scope: Scope::Bundled,
+        ..skill("own", "Comes along. With all its text.")
+    });
     let budget = Budget { pinned: vec!["skill-0450".into()], ..Budget::default() };
     let listing = render(&skills, &budget);
     assert!(listing.text.contains("- skill-0450: Reads invoices and writes them to the ledger. Supports five formats. Number 450.\n"));
@@ -250,9 +286,13 @@ fn c05_a_pinned_skill_keeps_its_text_when_all_others_have_lost_theirs() {
 
 #[test]
 fn c05_what_was_used_is_kept_longer() {
-    let skills = many(60, "Reads invoices and writes them to the ledger. Supports five formats, and more of them each year.");
+    let skills = many(
+        60,
+        "Reads invoices and writes them to the ledger. Supports five formats, and more of them each year.",
+    );
     let budget = Budget { chars: 3_000, ..Budget::default() };
-    let used = |id: &concertina_types::SkillId| if id.as_str() == "skill-0059" { (1, 9) } else { (0, 0) };
+    let used =
+        |id: &concertina_types::SkillId| if id.as_str() == "skill-0059" { (1, 9) } else { (0, 0) };
     let listing = listing::full(&skills, &budget, &used, &count);
     assert!(listing.text.contains("- skill-0059: Reads"));
     assert!(!render(&skills, &budget).text.contains("- skill-0059: Reads"));
@@ -260,8 +300,15 @@ fn c05_what_was_used_is_kept_longer() {
 
 #[test]
 fn a05_when_to_use_stands_beside_the_description() {
-    let entry = SkillEntry { when_to_use: Some("When asked for tides.".into()), ..skill("tides", "Reads tables.") };
-    assert!(render(&[entry], &Budget::default()).text.contains("- tides: Reads tables. When asked for tides."));
+    let entry = SkillEntry {
+        when_to_use: Some("When asked for tides.".into()),
+        ..skill("tides", "Reads tables.")
+    };
+    assert!(
+        render(&[entry], &Budget::default())
+            .text
+            .contains("- tides: Reads tables. When asked for tides.")
+    );
 }
 
 #[test]

@@ -1,13 +1,16 @@
 #![cfg(test)]
 //! Tests of the public interface, one module per subject.
 
-mod search;
-mod search_routing;
-
+mod calls;
 mod context;
+mod disclosure;
 mod kit;
+mod laws;
 mod listing;
 mod merge;
 mod policy;
 mod procedure;
+mod search;
+mod search_routing;
 mod sentences;
+mod session;

@@ -5,7 +5,12 @@ use proptest::prelude::*;
 use crate::kit::{skill, skill_id};
 
 fn at(scope: Scope, id: &str, path: &str, content: &str) -> SkillEntry {
-    SkillEntry { scope, path: path.into(), head: Digest::of(content.as_bytes()), ..skill(id, content) }
+    SkillEntry {
+        scope,
+        path: path.into(),
+        head: Digest::of(content.as_bytes()),
+        ..skill(id, content)
+    }
 }
 
 fn same(a: &SkillEntry, b: &SkillEntry) -> bool {
@@ -69,13 +74,21 @@ fn a_name_of_the_greatest_length_is_not_lost() {
 }
 
 fn candidates() -> impl Strategy<Value = Vec<SkillEntry>> {
-    let scope = prop::sample::select(vec![Scope::Managed, Scope::Project, Scope::Nested, Scope::User, Scope::Plugin]);
+    let scope = prop::sample::select(vec![
+        Scope::Managed,
+        Scope::Project,
+        Scope::Nested,
+        Scope::User,
+        Scope::Plugin,
+    ]);
     // Names that look like qualified ids are there to collide with them.
     let name = prop::sample::select(vec!["a", "b", "user/a", "user-2/a", "project/b"]);
     prop::collection::vec((scope, name, 0_u8..4), 0..40).prop_map(|all| {
         all.into_iter()
             .enumerate()
-            .map(|(i, (scope, name, content))| at(scope, name, &format!("{i:02}"), &content.to_string()))
+            .map(|(i, (scope, name, content))| {
+                at(scope, name, &format!("{i:02}"), &content.to_string())
+            })
             .collect()
     })
 }

@@ -65,7 +65,9 @@ proptest! {
 
 #[test]
 fn j16_a_cycle_is_printed() {
-    let graph: Graph = [("a", "b"), ("b", "c"), ("c", "b")].map(|(from, to)| (from.to_owned(), vec![to.to_owned()])).into();
+    let graph: Graph = [("a", "b"), ("b", "c"), ("c", "b")]
+        .map(|(from, to)| (from.to_owned(), vec![to.to_owned()]))
+        .into();
     let cycle = closure("a", &|name| needs(&graph, name)).unwrap_err();
     assert_eq!(cycle.to_string(), "these skills require each other: b → c → b");
     let itself = closure("x", &|_| vec!["x".to_owned()]).unwrap_err();
@@ -85,7 +87,9 @@ fn a_chain_of_100_000_is_followed_to_its_end() {
 
 #[test]
 fn what_is_missing_is_what_was_not_opened() {
-    let graph: Graph = [("c", vec!["a", "b"])].map(|(from, to)| (from.to_owned(), to.into_iter().map(str::to_owned).collect())).into();
+    let graph: Graph = [("c", vec!["a", "b"])]
+        .map(|(from, to)| (from.to_owned(), to.into_iter().map(str::to_owned).collect()))
+        .into();
     let requires = |name: &str| needs(&graph, name);
     assert_eq!(missing("c", &requires, &|name| name == "a").unwrap(), ["b"]);
     assert!(missing("c", &requires, &|_| true).unwrap().is_empty());

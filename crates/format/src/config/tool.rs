@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use concertina_types::{Permissions, Severity, limits};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toml::Spanned;
 use toml::de::DeValue;
@@ -83,7 +83,7 @@ pub enum SqliteSource {
 }
 
 /// What a tool can do harm to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Danger {
     /// It only reads.
@@ -95,7 +95,7 @@ pub enum Danger {
 }
 
 /// Whether a tool is visible only while a skill that claims it is open.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NeedsSkill {
     /// It is visible without one.

@@ -16,6 +16,8 @@ pub enum Effect {
     Repair,
     /// Nothing of the file can be used.
     Reject,
+    /// The document is fine and could serve better. Only [`crate::lint`] says so, reading never does.
+    Advice,
 }
 
 macro_rules! codes {
@@ -214,6 +216,46 @@ codes! {
     Placeholder "PLACEHOLDER" Warning Note "replace it with the real text";
     /// The body is empty.
     BodyEmpty "BODY_EMPTY" Warning Note "write instructions below the frontmatter";
+
+    // How well it will serve.
+    /// The description does not tell what the skill does to what.
+    DescriptionVague "DESCRIPTION_VAGUE" Warning Advice "say what the skill does, to what, and when to use it";
+    /// The description is longer than an entry of the listing; it is shortened there.
+    DescriptionLong "DESCRIPTION_LONG" Info Advice "say the most important thing in the first sentence, or shorten it";
+    /// Nothing says what the skill is not for.
+    NoNegativeClause "NO_NEGATIVE_CLAUSE" Info Advice "add `not_for:` or a sentence such as `Not for …`, so that similar skills are told apart";
+    /// The text tells the model to prefer this skill to others, or to ignore them.
+    Shadowing "SHADOWING_TEXT" Warning Advice "say when the skill applies; which skill wins is not its own choice";
+    /// The body holds instructions that are hidden from its reader or from the user.
+    HiddenInstruction "HIDDEN_INSTRUCTION" Warning Advice "delete them, or write them where a reader sees them";
+    /// The name mixes letters of scripts that look alike.
+    MixedScriptName "MIXED_SCRIPT_NAME" Warning Advice "write the name in one script";
+    /// Two names look alike.
+    SimilarNames "SIMILAR_NAMES" Warning Advice "rename one of them";
+    /// Two descriptions say nearly the same.
+    SimilarDescriptions "SIMILAR_DESCRIPTIONS" Warning Advice "merge the two, or say in each what it is for and not for";
+    /// The skill does what cannot be undone, and its body asks for no confirmation.
+    NoConfirmation "NO_CONFIRMATION" Warning Advice "tell in the body what must be confirmed by the user, and before which step";
+    /// The body is prose without numbered steps.
+    NoSteps "NO_STEPS" Info Advice "number the steps";
+    /// The body does not say what the result looks like.
+    NoOutputFormat "NO_OUTPUT_FORMAT" Info Advice "add a section that shows the form of the result";
+    /// The body does not end with what must or must not be done.
+    NoClosingConstraint "NO_CLOSING_CONSTRAINT" Info Advice "end with what must hold and what must not be done; a model weighs the end most";
+    /// The body refers to a file that does not exist.
+    ReferenceMissing "REFERENCE_MISSING" Warning Advice "add the file, or correct the path; paths start at the directory of SKILL.md";
+    /// The body refers to a file outside the directory of the skill.
+    ReferenceEscapes "REFERENCE_ESCAPES" Warning Advice "move the file into the directory of the skill";
+    /// The skill declares permissions and no version.
+    NoVersion "NO_VERSION" Warning Advice "add `version:`, and raise it with every change";
+    /// The body never mentions a parameter.
+    ParameterUnused "PARAMETER_UNUSED" Warning Advice "say in the body what the parameter is for, or delete it";
+    /// A placeholder has no parameter.
+    PlaceholderUnknown "PLACEHOLDER_UNKNOWN" Warning Advice "declare it in `parameters` or `arguments`, or correct its name";
+    /// A pattern of tools has an unknown form.
+    ToolPattern "TOOL_PATTERN" Warning Advice "write `Name`, `Name(pattern)`, `server/tool` or `mcp__server__tool`";
+    /// Another program will show or do something else.
+    ClientDifference "CLIENT_DIFFERENCE" Info Advice "see the section on other programs in the documentation of SKILL.md";
 }
 
 impl std::fmt::Display for Code {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use concertina_types::{Digest, OpenMode, Permissions, Span};
+use concertina_types::{Digest, OpenMode, Permissions, Position, Span};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -77,6 +77,17 @@ pub struct Example {
     pub tags: Vec<String>,
 }
 
+/// Where parts of a document begin in its file, for findings about them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The key `name`.
+    pub name: Option<Position>,
+    /// The key `description`.
+    pub description: Option<Position>,
+    /// The line of the body, from 1; 0 where only the head was read.
+    pub body: u32,
+}
+
 /// A SKILL.md: the keys of its frontmatter, and where its body is.
 ///
 /// Kebab, snake and camel case are one key. Keys that are not known are kept in `extra`.
@@ -147,6 +158,9 @@ pub struct Document {
     pub unreadable: Vec<String>,
     /// Where the body is in the decoded text; empty where only the head was read.
     pub body: Span,
+    /// Where its parts begin in the file.
+    #[serde(skip)]
+    pub places: Places,
     /// How the document came to be usable.
     pub status: Status,
     /// The digest of the bytes given.

@@ -5,7 +5,7 @@ use concertina_types::SkillId;
 use super::codes::Code;
 use super::document::{Document, Origin};
 use super::findings::Findings;
-use super::typed::Places;
+use super::typed::Offsets;
 
 /// Characters that a description may have in the Agent Skills standard.
 const DESCRIPTION_CHARS: usize = 1_024;
@@ -16,7 +16,7 @@ const NAME_CHARS: usize = 64;
 pub(super) fn look(
     document: &Document,
     origin: Origin<'_>,
-    places: Places,
+    places: Offsets,
     findings: &mut Findings,
 ) {
     let name = document.name.as_str();

@@ -26,10 +26,10 @@ mod split;
 mod typed;
 mod yaml;
 
-use concertina_types::{Diagnostic, Digest, Span, limits};
+use concertina_types::{Diagnostic, Digest, LineIndex, Span, limits};
 
 use codes::{Code, Effect};
-pub use document::{Document, Example, Mode, Origin, Parameter, Requirement, Status};
+pub use document::{Document, Example, Mode, Origin, Parameter, Places, Requirement, Status};
 use fence::{Found, Layout};
 use findings::Findings;
 pub use sections::{Section, first_paragraph, sections};
@@ -41,6 +41,9 @@ pub struct Parsed {
     pub document: Option<Document>,
     /// The decoded text that spans refer to: UTF-8, lines ended by `\n`.
     pub text: String,
+    /// Where the frontmatter is in `text`, without its fences; `None` where there is none or the
+    /// file was rejected.
+    pub frontmatter: Option<Span>,
     /// What was found, in the order of the file; findings about the whole of it come last.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -144,7 +147,7 @@ fn read(bytes: &[u8], extent: Extent, origin: Origin<'_>, mode: Mode) -> Head {
     };
     let (text, layout) = without_hidden(text, layout, &mut findings);
     let mut document = typed::blank(Digest::of(bytes));
-    let mut places = typed::Places::default();
+    let mut places = typed::Offsets::default();
     if let Some((span, language)) = layout.frontmatter {
         let Some(fields) = frontmatter::read(&text, span, language, &mut findings) else {
             return parsed(rejected(findings, text, mode));
@@ -181,6 +184,15 @@ fn read(bytes: &[u8], extent: Extent, origin: Origin<'_>, mode: Mode) -> Head {
         document.body = layout.body;
         look_at_body(body, layout, &mut findings);
     }
+    let position = |at: usize| {
+        let before = text.get(..at).unwrap_or_default();
+        LineIndex::new(before).position(before, at)
+    };
+    document.places = Places {
+        name: places.name.map(position),
+        description: places.description.map(position),
+        body: if extent == Extent::Whole { position(layout.body.start).line } else { 0 },
+    };
     lint::look(&document, origin, places, &mut findings);
     document.status = if findings.any(Effect::Repair) {
         Status::Repaired
@@ -191,12 +203,13 @@ fn read(bytes: &[u8], extent: Extent, origin: Origin<'_>, mode: Mode) -> Head {
     };
     let document = findings.acceptable(mode).then_some(document);
     let diagnostics = findings.finish(&text, mode);
-    parsed(Parsed { document, text, diagnostics })
+    let frontmatter = layout.frontmatter.map(|(span, _)| span);
+    parsed(Parsed { document, text, frontmatter, diagnostics })
 }
 
 fn rejected(findings: Findings, text: String, mode: Mode) -> Parsed {
     let diagnostics = findings.finish(&text, mode);
-    Parsed { document: None, text, diagnostics }
+    Parsed { document: None, text, frontmatter: None, diagnostics }
 }
 
 /// Takes hidden characters out of the frontmatter; the body moves up.

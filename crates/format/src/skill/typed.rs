@@ -6,7 +6,7 @@ use concertina_types::{Digest, OpenMode, Permissions, SkillId, Span};
 use serde_json::Value;
 
 use super::codes::Code;
-use super::document::{Document, Example, Origin, Parameter, Requirement, Status};
+use super::document::{Document, Example, Origin, Parameter, Places, Requirement, Status};
 use super::findings::Findings;
 use super::frontmatter::Fields;
 use super::keys::Key;
@@ -48,14 +48,15 @@ pub(super) fn blank(digest: Digest) -> Document {
         extra: BTreeMap::new(),
         unreadable: Vec::new(),
         body: Span::default(),
+        places: Places::default(),
         status: Status::Ok,
         digest,
     }
 }
 
-/// Where the keys are that [`super::lint`] speaks of.
+/// The bytes where the keys are that [`super::lint`] speaks of.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Places {
+pub(super) struct Offsets {
     pub(super) name: Option<usize>,
     pub(super) description: Option<usize>,
 }
@@ -66,8 +67,8 @@ pub(super) fn fill(
     fields: Fields,
     text: &str,
     findings: &mut Findings,
-) -> Places {
-    let mut places = Places::default();
+) -> Offsets {
+    let mut places = Offsets::default();
     let mut reader = Reader { text, findings, unreadable: fields.unreadable };
     for (known, entry) in reader.last_of_each(fields.entries) {
         if let Some(key) = known {

@@ -12,7 +12,7 @@
     reason = "tests read files and the clock, say what they skip, and fail by panicking"
 )]
 
-use concertina_format::skill::{Document, Head, Mode, Origin, parse, parse_head};
+use concertina_format::skill::{Document, Head, Mode, Origin, Places, parse, parse_head};
 use concertina_types::{Digest, Span};
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn said(bytes: &[u8]) -> Option<Document> {
 }
 
 fn timeless(document: Document) -> Document {
-    Document { digest: Digest::of(b""), body: Span::default(), ..document }
+    Document { digest: Digest::of(b""), body: Span::default(), places: Places::default(), ..document }
 }
 
 /// Text that is rich in what YAML and Markdown care about.

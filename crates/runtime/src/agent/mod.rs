@@ -3,8 +3,6 @@
 mod observer;
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
 
 use concertina_core::policy::Pattern;
 use concertina_core::session::{Command, Origin, Part, PreparedSkill, Unfolded, View};
@@ -12,10 +10,11 @@ use concertina_tokens::O200k;
 use concertina_types::{
     Blob, Fact, ModelCall, Subject, Tokens, limits,
 };
+use futures_util::future::LocalBoxFuture;
 
 use crate::Cancel;
 use crate::error::RuntimeError;
-use crate::llm::{Model, Reply as ModelReply};
+use crate::llm::{Model, Reply as ModelReply, Stop};
 use crate::session::{Reply, Session, Started};
 use crate::workspace::Workspace;
 
@@ -59,7 +58,7 @@ impl Agent<'_> {
     }
 
     async fn work(&mut self) -> Result<String, RuntimeError> {
-        let preloaded = self.workspace.preloaded(&O200k);
+        let preloaded = self.workspace.preloaded();
         for _ in 0..limits::TURNS_PER_TASK {
             if self.cancel.is_stopped() {
                 return self.interrupted("stopped between turns");
@@ -72,6 +71,11 @@ impl Agent<'_> {
                 return self.interrupted("stopped while the model was thinking");
             };
             self.hear(&reply)?;
+            if let (Stop::Length | Stop::Filtered, []) = (&reply.stop, reply.calls.as_slice()) {
+                self.note_break("the model's answer was cut")?;
+                let why = if reply.stop == Stop::Length { "its limit on one answer" } else { "the provider's filter" };
+                return Err(RuntimeError::AnswerCut { session: self.session.id().clone(), why });
+            }
             if reply.calls.is_empty() {
                 let fact = Fact::TaskFinished { answer: Blob::of(&reply.text) };
                 self.session.observe(fact, vec![reply.text.clone()])?;
@@ -186,44 +190,43 @@ impl Agent<'_> {
         };
         let mut child = Session::create(self.workspace, self.session.store().clone(), started)?;
         let name = child.id().clone();
-        self.session.apply(Command::Forked { child: name.clone(), skill: id.clone() })?;
+        self.session.apply(&Command::Forked { child: name.clone(), skill: id.clone() })?;
         self.observer.on(Moment::Forked { child: &name, skill: &id });
         let outcome = self.run_child(&mut child, origin.subject, skill).await;
         let (completed, result) = match outcome {
-            Ok(result) => (true, result),
+            Ok(outcome) => outcome,
             // The parent's own end is not the child's answer.
             Err(RuntimeError::Interrupted(_)) => (false, "stopped before its end".to_owned()),
             Err(error) => (false, format!("error {}: {error}", error.code())),
         };
         let unfolded = Unfolded { child: name, skill: id, completed, result };
-        let reply = self.session.apply(Command::Joined { origin, unfolded })?.reply;
-        Ok(reply)
+        Ok(self.session.apply(&Command::Joined { origin, unfolded })?.reply)
     }
 
-    /// A boxed future, since a child may fork again.
+    /// Whether the child reached an answer, and what it says. The future is boxed, since a child
+    /// may fork again.
     fn run_child<'b>(
         &'b mut self,
         child: &'b mut Session,
         subject: Subject,
         mut skill: PreparedSkill,
-    ) -> Pin<Box<dyn Future<Output = Result<String, RuntimeError>> + 'b>> {
+    ) -> LocalBoxFuture<'b, Result<(bool, String), RuntimeError>> {
         Box::pin(async move {
             let task = format!(
                 "Do what skill:{} says and answer with its result only. Its text is below.",
                 skill.id
             );
-            child.task(task.clone())?;
-            child.turn(self.workspace)?;
+            child.task(task)?;
             // In the child the skill is simply open: its text, tools and permissions hold there.
             skill.mode = concertina_types::OpenMode::Inline;
             let origin = Origin { subject, call: None };
-            let opened = child.apply(Command::OpenSkill {
+            let opened = child.apply(&Command::OpenSkill {
                 origin,
                 skill: Box::new(skill),
                 can_fork: false,
             })?;
             if let Some(refusal) = opened.reply.refusal {
-                return Ok(format!("error {}: {}", refusal.code, refusal.message));
+                return Ok((false, format!("error {}: {}", refusal.code, refusal.message)));
             }
             let mut agent = Agent {
                 workspace: self.workspace,
@@ -232,7 +235,7 @@ impl Agent<'_> {
                 observer: self.observer,
                 cancel: self.cancel.clone(),
             };
-            agent.work().await
+            Ok((true, agent.work().await?))
         })
     }
 

@@ -1,5 +1,8 @@
 //! A session that lives: its log in a store, its state in memory, and the four verbs on it.
 
+mod dispatch;
+mod part;
+mod small;
 mod verbs;
 
 use std::sync::Arc;
@@ -79,43 +82,30 @@ impl Session {
             snapshot: Arc::clone(workspace.snapshot()),
             listed: None,
         };
-        session.apply(Command::Start {
+        session.apply(&Command::Start {
             principal: started.principal.unwrap_or_else(|| "local".to_owned()),
             parent: started.parent,
             settings: text,
         })?;
         session.take_note(workspace)?;
+        if session.state.parent.is_none() {
+            session.open_small(workspace)?;
+        }
         Ok(session)
     }
 
     /// Takes up the session `id` where its log ends.
     pub fn resume(store: Store, id: SessionId) -> Result<Self, RuntimeError> {
-        let events = store.verify(&id)?;
-        if events.is_empty() {
-            return Err(RuntimeError::NoSession(id));
-        }
-        let state = events.iter().fold(State::default(), evolve);
-        let mut session = Self {
-            id,
-            store,
-            state,
-            shelf: Shelf::default(),
-            settings: Arc::default(),
-            snapshot: Arc::default(),
-            listed: None,
-        };
-        session.fetch(&session.state.clone(), true)?;
-        Ok(session)
+        Self::at(store, id, u64::MAX)
     }
 
     /// The session as it was after event `seq`, for looking back.
     pub fn at(store: Store, id: SessionId, seq: u64) -> Result<Self, RuntimeError> {
         let events = store.verify(&id)?;
-        let past: Vec<Event> = events.into_iter().filter(|event| event.seq <= seq).collect();
-        if past.is_empty() {
+        let state = events.iter().take_while(|event| event.seq <= seq).fold(State::default(), evolve);
+        if state.session.is_none() {
             return Err(RuntimeError::NoSession(id));
         }
-        let state = past.iter().fold(State::default(), evolve);
         let mut session = Self {
             id,
             store,
@@ -125,7 +115,7 @@ impl Session {
             snapshot: Arc::default(),
             listed: None,
         };
-        session.fetch(&session.state.clone(), true)?;
+        session.fetch(None)?;
         Ok(session)
     }
 
@@ -195,29 +185,29 @@ impl Session {
 
     /// A person gives a task.
     pub fn task(&mut self, text: impl Into<String>) -> Result<(), RuntimeError> {
-        self.apply(Command::Task { text: text.into() }).map(drop)
+        self.apply(&Command::Task { text: text.into() }).map(drop)
     }
 
     /// Begins a turn: looks for changes in the workspace and shows what is new.
     pub fn turn(&mut self, workspace: &mut Workspace) -> Result<(), RuntimeError> {
         workspace.refresh();
         self.take_note(workspace)?;
-        self.apply(Command::Turn).map(drop)
+        self.apply(&Command::Turn).map(drop)
     }
 
     /// Folds the conversation; the index is shown again, once.
     pub fn compact(&mut self) -> Result<Reply, RuntimeError> {
-        Ok(self.apply(Command::Compact)?.reply)
+        Ok(self.apply(&Command::Compact)?.reply)
     }
 
     /// Settles what a crash or a break left open.
     pub fn recover(&mut self) -> Result<(), RuntimeError> {
-        self.apply(Command::Recover).map(drop)
+        self.apply(&Command::Recover).map(drop)
     }
 
     /// Records something that was observed, with the texts it names.
     pub(crate) fn observe(&mut self, fact: Fact, texts: Vec<String>) -> Result<(), RuntimeError> {
-        self.apply(Command::Observe(Box::new(fact), texts)).map(drop)
+        self.apply(&Command::Observe(Box::new(fact), texts)).map(drop)
     }
 
     /// Brings the session up to the catalogue that `workspace` has now.
@@ -226,16 +216,22 @@ impl Session {
             return Ok(());
         }
         let (blob, text) = workspace.stored_snapshot()?;
-        self.snapshot = Arc::clone(workspace.snapshot());
-        if self.state.snapshot != Some(blob) {
-            self.apply(Command::Index { snapshot: text })?;
+        let before = std::mem::replace(&mut self.snapshot, Arc::clone(workspace.snapshot()));
+        if self.state.snapshot != Some(blob)
+            && let Err(error) = self.apply(&Command::Index { snapshot: text })
+        {
+            // What is not in the log is not known.
+            self.snapshot = before;
+            return Err(error);
         }
+        // Another process may have noted another catalogue meanwhile.
+        self.snapshot = Arc::clone(workspace.snapshot());
         Ok(())
     }
 
     /// Decides, records, and takes the state forward. Where another process was quicker, decides
     /// again on what it left.
-    pub(crate) fn apply(&mut self, command: Command) -> Result<Applied, RuntimeError> {
+    pub(crate) fn apply(&mut self, command: &Command) -> Result<Applied, RuntimeError> {
         for _ in 0..limits::APPEND_ATTEMPTS {
             let decision = decide(&self.state, &self.world(), now(), command.clone());
             let reply = |answer, refusal, fork| Reply { answer, refusal, opened: None, fork };
@@ -286,32 +282,29 @@ impl Session {
         for event in self.store.events.read(&self.id, self.state.seq)? {
             self.state = evolve(std::mem::take(&mut self.state), &event);
         }
-        self.fetch(&before, false)
+        self.fetch(Some(&before))
     }
 
-    /// Fetches the content that the state names: all of it, or what `before` did not name.
-    fn fetch(&mut self, before: &State, all: bool) -> Result<(), RuntimeError> {
-        let parsed = |blob: &Option<Blob>| match blob {
-            Some(blob) => content(&self.store, &self.id, &blob.digest).map(Some),
-            None => Ok(None),
+    /// Fetches the content that the state names and `before` did not.
+    fn fetch(&mut self, before: Option<&State>) -> Result<(), RuntimeError> {
+        let is_new = |blob: &dyn Fn(&State) -> Option<Blob>| {
+            blob(&self.state).filter(|now| before.is_none_or(|before| blob(before) != Some(*now)))
         };
-        if (all || before.settings != self.state.settings)
-            && let Some(text) = parsed(&self.state.settings)?
-        {
-            self.settings = Arc::new(from_json(&text)?);
+        let settings = is_new(&|state| state.settings);
+        let snapshot = is_new(&|state| state.snapshot);
+        let listed = is_new(&|state| state.listed);
+        if let Some(blob) = settings {
+            self.settings = Arc::new(self.parsed(&blob)?);
         }
-        if (all || before.snapshot != self.state.snapshot)
-            && let Some(text) = parsed(&self.state.snapshot)?
-        {
-            self.snapshot = Arc::new(from_json(&text)?);
+        if let Some(blob) = snapshot {
+            self.snapshot = Arc::new(self.parsed(&blob)?);
         }
-        if self.state.listed == self.state.snapshot {
-            self.listed = self.state.listed.map(|_| Arc::clone(&self.snapshot));
-        } else if all || before.listed != self.state.listed {
-            self.listed = match parsed(&self.state.listed)? {
-                Some(text) => Some(Arc::new(from_json(&text)?)),
-                None => None,
-            };
+        if self.state.listed.is_none() {
+            self.listed = None;
+        } else if self.state.listed == self.state.snapshot {
+            self.listed = Some(Arc::clone(&self.snapshot));
+        } else if let Some(blob) = listed {
+            self.listed = Some(Arc::new(self.parsed(&blob)?));
         }
         let held = [self.state.settings, self.state.snapshot, self.state.listed];
         for digest in self.state.contents() {
@@ -323,8 +316,21 @@ impl Session {
         }
         Ok(())
     }
+
+    /// What is kept as JSON behind `blob`.
+    fn parsed<T: serde::de::DeserializeOwned>(&self, blob: &Blob) -> Result<T, RuntimeError> {
+        let text = content(&self.store, &self.id, &blob.digest)?;
+        serde_json::from_str(&text).map_err(|error| RuntimeError::Environment {
+            code: "CONTENT_UNREADABLE",
+            message: format!(
+                "what session {} keeps as {} is of another version: {error}; use the version of concertina that wrote it, or begin a new session",
+                self.id, blob.digest
+            ),
+        })
+    }
 }
 
+/// The text behind `digest`.
 fn content(store: &Store, session: &SessionId, digest: &Digest) -> Result<String, RuntimeError> {
     let bytes = store.content.get(digest)?;
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -337,10 +343,4 @@ fn content(store: &Store, session: &SessionId, digest: &Digest) -> Result<String
 fn json<T: serde::Serialize>(value: &T) -> Result<String, RuntimeError> {
     serde_json::to_string(value)
         .map_err(|error| RuntimeError::Internal(format!("settings cannot be stored: {error}")))
-}
-
-fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, RuntimeError> {
-    serde_json::from_str(text).map_err(|error| {
-        RuntimeError::Internal(format!("the store holds something of another version: {error}"))
-    })
 }

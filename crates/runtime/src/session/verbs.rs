@@ -2,21 +2,19 @@
 
 use concertina_core::catalog::search::{Index, Kind, Query, SearchDocument, SearchDocumentMeta};
 use concertina_core::session::{
-    Command, Origin, PreparedSkill, Request, Shown, prepare, visibility,
+    Command, Origin, PreparedSkill, Refusal, Request, Shown, menus, prepare, visibility,
 };
 use concertina_format::expand::{Profile, Variables};
-use concertina_format::skill::sections;
 use concertina_types::{
-    Blob, CallOutcome, DisclosureKind, LineRange, ModelCall, Ref, SkillId, Subject, ToolName,
-    limits,
+    Blob, CallOutcome, DisclosureKind, LineRange, Ref, SkillId, Subject, ToolName, limits,
 };
 use serde_json::Value;
 
+use super::part::part_text;
 use super::{Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
 use crate::find::{FindRequest, Found, section_documents};
-use crate::sources::resource;
 use crate::tools::Outcome;
 use crate::workspace::{LoadedSkill, Workspace};
 
@@ -51,11 +49,13 @@ impl Session {
                 return Ok((Found::default(), self.refuse(origin, request, code, reason)?));
             }
         };
-        let within = |meta: &SearchDocumentMeta| self.is_findable(meta, subject);
+        let within = |meta: &SearchDocumentMeta| {
+            is_asked_for(meta.kind, request.kind) && self.is_findable(meta, subject)
+        };
         let query = Query {
             text: &request.query,
             limit: request.limit.unwrap_or(limits::FIND_HITS),
-            kind: request.kind,
+            kind: None,
             within: &within,
         };
         let answer = index.find(&query);
@@ -64,7 +64,7 @@ impl Session {
         let enough = answer.enough;
         let found = Found { hits: answer.hits, enough, nearest: answer.nearest };
         let command = Command::Find { origin, query: request.query.clone(), hits, enough };
-        Ok((found, self.apply(command)?.reply))
+        Ok((found, self.apply(&command)?.reply))
     }
 
     /// The index to search, or why the scope makes no sense: a code and words.
@@ -112,6 +112,9 @@ impl Session {
     /// Whether a search may show a document: what is merely folded away may be found, what is
     /// forbidden may not.
     fn is_findable(&self, meta: &SearchDocumentMeta, subject: Subject) -> bool {
+        if let Ref::Menu(name) = &meta.key {
+            return menus(&self.state, &self.world()).contains_key(name.as_str());
+        }
         let seen = visibility(&self.state, &self.world(), &meta.key, subject);
         seen.visible
             || seen
@@ -135,15 +138,15 @@ impl Session {
             Err(reason) => return self.refuse(origin, request, "BAD_REF", reason),
         };
         match parsed {
-            Ref::Menu(menu) => Ok(self.apply(Command::OpenMenu { origin, menu })?.reply),
-            Ref::Tool(tool) => Ok(self.apply(Command::OpenTool { origin, tool })?.reply),
+            Ref::Menu(menu) => Ok(self.apply(&Command::OpenMenu { origin, menu })?.reply),
+            Ref::Tool(tool) => Ok(self.apply(&Command::OpenTool { origin, tool })?.reply),
             Ref::Skill { id, part: None, lines: None } => {
                 self.open_skill(workspace, origin, id, options)
             }
             Ref::Skill { ref id, ref part, lines } => {
                 let id = id.clone();
                 let part = part.clone();
-                self.open_part(workspace, origin, parsed, &id, part.as_deref(), lines)
+                self.open_part(workspace, origin, &parsed, &id, part.as_deref(), lines)
             }
             Ref::Evidence { id, lines } => {
                 let text = match self.state.evidence.get(&id) {
@@ -156,10 +159,12 @@ impl Session {
                     text,
                     lines,
                 };
-                Ok(self.apply(Command::Show { origin, shown })?.reply)
+                Ok(self.apply(&Command::Show { origin, shown })?.reply)
             }
             Ref::File { .. } | Ref::Dir(_) => {
-                let reason = format!("{parsed} is not opened here: this session was given no files; use a tool that reads them");
+                let reason = format!(
+                    "{parsed} is not opened here: this session was given no files; use a tool that reads them"
+                );
                 self.refuse(origin, request, "NOT_GRANTED", reason)
             }
         }
@@ -182,7 +187,7 @@ impl Session {
                 text: String::new(),
                 lines: None,
             };
-            return Ok(self.apply(Command::Show { origin, shown })?.reply);
+            return Ok(self.apply(&Command::Show { origin, shown })?.reply);
         }
         let loaded = match workspace.load(&id) {
             Some(Ok(loaded)) => loaded,
@@ -190,7 +195,9 @@ impl Session {
                 return self.refuse(origin, request, error.code(), error.to_string());
             }
             None => {
-                let reason = format!("skill:{id} is no longer in the catalogue; the index is refreshed on the next turn");
+                let reason = format!(
+                    "skill:{id} is no longer in the catalogue; the index is refreshed on the next turn"
+                );
                 return self.refuse(origin, request, "SKILL_GONE", reason);
             }
         };
@@ -202,7 +209,7 @@ impl Session {
                     skill: Box::new(skill.clone()),
                     can_fork: options.can_fork,
                 };
-                let mut reply = self.apply(command)?.reply;
+                let mut reply = self.apply(&command)?.reply;
                 if reply.refusal.is_none() {
                     reply.opened = Some(Box::new(skill));
                 }
@@ -217,7 +224,7 @@ impl Session {
         workspace: &Workspace,
         loaded: &LoadedSkill,
         options: &OpenOptions,
-    ) -> Result<PreparedSkill, concertina_core::session::Refusal> {
+    ) -> Result<PreparedSkill, Refusal> {
         let variables = Variables {
             skill_dir: loaded.directory.as_ref().map(|path| path.display().to_string()),
             session_id: Some(self.id.to_string()),
@@ -232,20 +239,20 @@ impl Session {
             variables,
         };
         let id = loaded.entry.id.clone();
-        prepare(id, &loaded.document, &loaded.body, loaded.resources.clone(), &request)
+        prepare(id, &loaded.document, &loaded.body, loaded.resources(), &request)
     }
 
     fn open_part(
         &mut self,
         workspace: &mut Workspace,
         origin: Origin,
-        reference: Ref,
+        reference: &Ref,
         id: &SkillId,
         part: Option<&str>,
         lines: Option<LineRange>,
     ) -> Result<Reply, RuntimeError> {
         let request = format!("open {reference}");
-        let seen = visibility(&self.state, &self.world(), &reference, origin.subject);
+        let seen = visibility(&self.state, &self.world(), reference, origin.subject);
         let text = if seen.visible {
             match workspace.load(id) {
                 Some(Ok(skill)) => match part_text(&skill, part) {
@@ -262,7 +269,7 @@ impl Session {
         };
         let reference = Ref::Skill { id: id.clone(), part: part.map(str::to_owned), lines: None };
         let shown = Shown { reference, kind: DisclosureKind::Evidence, text, lines };
-        Ok(self.apply(Command::Show { origin, shown })?.reply)
+        Ok(self.apply(&Command::Show { origin, shown })?.reply)
     }
 
     /// Runs a tool, where it is visible, and tells the asker what came of it.
@@ -281,7 +288,7 @@ impl Session {
             }
         };
         let command = Command::Call { origin: origin.clone(), tool, arguments };
-        let applied = self.apply(command)?;
+        let applied = self.apply(&command)?;
         let Some(ticket) = applied.ticket else { return Ok(applied.reply) };
         let id = ticket.id();
         let outcome = workspace.toolbox().run(ticket, cancel);
@@ -289,91 +296,31 @@ impl Session {
             Outcome::Done { exit, output, dropped } => {
                 (CallOutcome::Done { exit, output: Blob::of(&output), dropped }, output)
             }
-            Outcome::Failed { code, message } => (CallOutcome::Failed { code, message }, String::new()),
+            Outcome::Failed { code, message } => {
+                (CallOutcome::Failed { code, message }, String::new())
+            }
         };
-        Ok(self.apply(Command::Done { origin, id, outcome, output })?.reply)
+        let failure = match &outcome {
+            CallOutcome::Failed { code, message } => {
+                Some(Refusal::new(code.clone(), message.clone()))
+            }
+            CallOutcome::Done { .. } | CallOutcome::Unknown => None,
+        };
+        let mut reply = self.apply(&Command::Done { origin, id, outcome, output })?.reply;
+        // A call that was admitted and not done is still a request that was not met.
+        reply.refusal = reply.refusal.or(failure);
+        Ok(reply)
     }
 
     /// Folds a skill or a menu back.
     pub fn close(&mut self, origin: Origin, reference: &str) -> Result<Reply, RuntimeError> {
         match parse(reference, None) {
-            Ok(reference) => Ok(self.apply(Command::Close { origin, reference })?.reply),
+            Ok(reference) => Ok(self.apply(&Command::Close { origin, reference })?.reply),
             Err(reason) => self.refuse(origin, format!("close {reference}"), "BAD_REF", reason),
         }
     }
 
-    /// Does what a model wrote, whatever it wrote: one of the four tools, or a refusal that says
-    /// what would have worked.
-    pub fn dispatch(
-        &mut self,
-        workspace: &mut Workspace,
-        call: &ModelCall,
-        can_fork: bool,
-        cancel: &Cancel,
-    ) -> Result<Reply, RuntimeError> {
-        let origin = Origin::model(call.id.clone());
-        let written = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
-        let arguments: Value = match serde_json::from_str(written) {
-            Ok(arguments @ Value::Object(_)) => arguments,
-            Ok(_) => {
-                let reason = format!("the arguments of {} must be a JSON object", call.name);
-                return self.refuse(origin, call.name.clone(), "BAD_ARGUMENTS", reason);
-            }
-            Err(error) => {
-                let reason = format!("the arguments of {} are not JSON ({error}); write them again", call.name);
-                return self.refuse(origin, call.name.clone(), "BAD_ARGUMENTS", reason);
-            }
-        };
-        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-        let missing = |name: &str| format!("{} needs `{name}`, a text", call.name);
-        match call.name.as_str() {
-            "find" => {
-                let Some(query) = text("query") else {
-                    return self.refuse(origin, "find", "BAD_ARGUMENTS", missing("query"));
-                };
-                let request = match find_request(query, &arguments) {
-                    Ok(request) => request,
-                    Err(reason) => return self.refuse(origin, "find", "BAD_ARGUMENTS", reason),
-                };
-                Ok(self.find(workspace, origin, &request)?.1)
-            }
-            "open" => {
-                let Some(reference) = text("ref") else {
-                    return self.refuse(origin, "open", "BAD_ARGUMENTS", missing("ref"));
-                };
-                let options = OpenOptions {
-                    part: text("part").map(str::to_owned),
-                    arguments: inner_object(&arguments, "args"),
-                    can_fork,
-                    ..OpenOptions::default()
-                };
-                self.open(workspace, origin, reference, &options)
-            }
-            "call" => {
-                let Some(tool) = text("tool") else {
-                    return self.refuse(origin, "call", "BAD_ARGUMENTS", missing("tool"));
-                };
-                let inner = inner_object(&arguments, "args");
-                self.call(workspace, origin, tool, inner, cancel)
-            }
-            "close" => match text("ref") {
-                Some(reference) => self.close(origin, reference),
-                None => self.refuse(origin, "close", "BAD_ARGUMENTS", missing("ref")),
-            },
-            other => {
-                // Models often write a tool's own name where `call` belongs.
-                let known = ToolName::new(other).ok().and_then(|name| self.snapshot.tool(&name));
-                let hint = match known {
-                    Some(tool) => format!(r#"to run it, use call with {{"tool": "{}"}}"#, tool.name),
-                    None => "there are find, open, call and close".to_owned(),
-                };
-                let reason = format!("there is no function {other}; {hint}");
-                self.refuse(origin, other, "UNKNOWN_TOOL", reason)
-            }
-        }
-    }
-
-    fn refuse(
+    pub(super) fn refuse(
         &mut self,
         origin: Origin,
         request: impl Into<String>,
@@ -386,7 +333,16 @@ impl Session {
             code: code.into(),
             reason: reason.into(),
         };
-        Ok(self.apply(command)?.reply)
+        Ok(self.apply(&command)?.reply)
+    }
+}
+
+/// Whether a search for `wanted` is also one for `kind`. Examples and results would crowd out what
+/// they belong to, so they are found only by those who ask for them.
+fn is_asked_for(kind: Kind, wanted: Option<Kind>) -> bool {
+    match wanted {
+        Some(wanted) => kind == wanted,
+        None => matches!(kind, Kind::Skill | Kind::Tool | Kind::Menu),
     }
 }
 
@@ -405,83 +361,4 @@ fn parse(text: &str, part: Option<&str>) -> Result<Ref, String> {
         }
         (parsed, _) => parsed,
     })
-}
-
-/// An argument that is an object. Some models send it as a text that holds JSON.
-fn inner_object(arguments: &Value, name: &str) -> Value {
-    match arguments.get(name) {
-        Some(Value::String(text)) => {
-            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
-        }
-        Some(value) => value.clone(),
-        None => Value::Null,
-    }
-}
-
-fn find_request(query: &str, arguments: &Value) -> Result<FindRequest, String> {
-    let text = |name: &str| arguments.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let kind = text("kind").map(str::parse::<Kind>).transpose().map_err(|error| error.to_string())?;
-    let within = text("in").map(str::parse::<Ref>).transpose().map_err(|error| error.to_string())?;
-    let limit = arguments.get("k").and_then(Value::as_u64).and_then(|k| usize::try_from(k).ok());
-    Ok(FindRequest {
-        query: query.to_owned(),
-        kind,
-        within,
-        limit: limit.map(|limit| limit.clamp(1, 50)),
-    })
-}
-
-/// The text of a part of a skill: examples, a file, or a section. An error is a code and words.
-fn part_text(skill: &LoadedSkill, part: Option<&str>) -> Result<String, (String, String)> {
-    let Some(part) = part else { return Ok(skill.body.clone()) };
-    if part == "body" || part == "full" {
-        return Ok(skill.body.clone());
-    }
-    if part == "examples" || part.starts_with("examples/") {
-        return examples(skill, part.strip_prefix("examples/"));
-    }
-    let wanted = part.trim().to_lowercase();
-    let parts = sections(&skill.body);
-    let section = parts.iter().find(|section| {
-        section.slug == wanted || section.title.to_lowercase() == wanted
-    });
-    if let Some(section) = section {
-        return Ok(section.span.of(&skill.body).to_owned());
-    }
-    let is_file = skill.resources.iter().any(|known| known == part) || part.contains(['/', '.']);
-    if let Some(directory) = skill.directory.as_ref().filter(|_| is_file) {
-        let bytes = resource(directory, part, &skill.resources)
-            .map_err(|error| (error.code().to_owned(), error.to_string()))?;
-        let size = bytes.len();
-        return String::from_utf8(bytes).map_err(|_| {
-            ("NOT_TEXT".to_owned(), format!("{part} is {size} bytes that are not text; it is not shown"))
-        });
-    }
-    let names: Vec<&str> = parts.iter().map(|section| section.slug.as_str()).take(12).collect();
-    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    Err(("NO_SUCH_PART".to_owned(), format!("skill:{} has no part `{part}`; its sections: {known}", skill.entry.id)))
-}
-
-/// Examples given at a time.
-const EXAMPLES: usize = 3;
-
-fn examples(skill: &LoadedSkill, number: Option<&str>) -> Result<String, (String, String)> {
-    let all = &skill.document.examples;
-    let chosen: Vec<_> = match number.map(str::parse::<usize>) {
-        None => all.iter().take(EXAMPLES).collect(),
-        Some(Ok(number)) if number >= 1 => all.iter().skip(number - 1).take(1).collect(),
-        Some(_) => Vec::new(),
-    };
-    if chosen.is_empty() {
-        let text = format!("skill:{} has {} examples", skill.entry.id, all.len());
-        return Err(("NO_SUCH_PART".to_owned(), text));
-    }
-    let shown: Vec<String> = chosen
-        .into_iter()
-        .map(|example| match &example.text {
-            Some(text) => format!("Request: {}\n{text}", example.query),
-            None => format!("Request: {}", example.query),
-        })
-        .collect();
-    Ok(shown.join("\n\n"))
 }

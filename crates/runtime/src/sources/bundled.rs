@@ -29,13 +29,13 @@ impl Source for Bundled {
         Scan { skills: skills.collect(), ..Scan::default() }
     }
 
-    fn is_stale(&mut self) -> bool {
+    fn is_stale(&self) -> bool {
         !self.scanned
     }
 
     fn read(&self, entry: &SkillEntry) -> Option<Result<SkillFile, SourceError>> {
         let name = entry.path.strip_prefix("bundled:")?;
         let (_, text) = SKILLS.iter().find(|(bundled, _)| *bundled == name)?;
-        Some(Ok(SkillFile { bytes: text.as_bytes().to_vec(), directory: None, resources: Vec::new() }))
+        Some(Ok(SkillFile { bytes: text.as_bytes().to_vec(), directory: None }))
     }
 }

@@ -17,7 +17,11 @@ pub(super) struct SkillHead {
 }
 
 /// Reads from `file` until its frontmatter, or the paragraph that stands for it, is complete.
-pub(super) fn read_head(file: &mut File, path: &Path, origin: Origin<'_>) -> std::io::Result<SkillHead> {
+pub(super) fn read_head(
+    file: &mut File,
+    path: &Path,
+    origin: Origin<'_>,
+) -> std::io::Result<SkillHead> {
     // One buffer for one file: a piece to start with, larger ones where the head is long.
     let mut bytes = Vec::with_capacity(PIECE);
     loop {

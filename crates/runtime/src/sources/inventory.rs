@@ -1,11 +1,10 @@
 //! The files that belong to a skill: listed when it is opened, read only when asked for.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use concertina_types::limits;
-
-use super::SourceError;
 use super::places::is_hidden;
+use super::{SourceError, file};
+use crate::inside::inside;
 
 /// Files listed of one skill; a skill that brings more is a repository, and its text says where to
 /// look.
@@ -14,7 +13,7 @@ const FILES: usize = 200;
 const DEPTH: usize = 4;
 
 /// The relative paths of the files in `directory`, sorted, without hidden ones and SKILL.md.
-pub(super) fn inventory(directory: &Path) -> Vec<String> {
+pub fn inventory(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut level = vec![PathBuf::new()];
     for _ in 0..DEPTH {
@@ -52,38 +51,19 @@ fn is_noise(name: &str) -> bool {
 ///
 /// # Errors
 /// The path is absolute, has `..`, leads out of the skill through a link, does not exist, or is
-/// larger than [`limits::SKILL_BYTES`].
-pub fn resource(directory: &Path, path: &str, known: &[String]) -> Result<Vec<u8>, SourceError> {
-    let escapes = || SourceError::Escapes { path: path.to_owned() };
-    let relative = Path::new(path);
-    if path.contains(['\\', '\0'])
-        || !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-    {
-        return Err(escapes());
+/// larger than [`concertina_types::limits::SKILL_BYTES`].
+pub fn resource(directory: &Path, path: &str) -> Result<Vec<u8>, SourceError> {
+    let full =
+        inside(directory, path).ok_or_else(|| SourceError::Escapes { path: path.to_owned() })?;
+    if full.is_file() {
+        return file::read(&full);
     }
-    let absent = || SourceError::NoSuchFile {
+    let known = inventory(directory);
+    Err(SourceError::NoSuchFile {
         path: path.to_owned(),
-        known: match known {
+        known: match known.as_slice() {
             [] => "no files".to_owned(),
-            known => known.iter().take(10).cloned().collect::<Vec<_>>().join(", "),
+            known => known.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", "),
         },
-    };
-    let root = directory.canonicalize().map_err(|_| absent())?;
-    let full = root.join(relative).canonicalize().map_err(|_| absent())?;
-    if !full.starts_with(&root) {
-        return Err(escapes());
-    }
-    let unreadable = |source| SourceError::Unreadable { path: path.to_owned(), source };
-    let meta = std::fs::metadata(&full).map_err(unreadable)?;
-    if !meta.is_file() {
-        return Err(absent());
-    }
-    if meta.len() > limits::SKILL_BYTES {
-        return Err(SourceError::TooLarge {
-            path: path.to_owned(),
-            bytes: meta.len(),
-            limit: limits::SKILL_BYTES,
-        });
-    }
-    std::fs::read(&full).map_err(unreadable)
+    })
 }

@@ -5,10 +5,13 @@
 //! A new kind of source is a new file here that implements the trait.
 
 mod bundled;
+mod file;
 mod filesystem;
 mod head;
 mod inventory;
 mod places;
+mod stamp;
+mod walk;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,9 +19,10 @@ use std::sync::Arc;
 use concertina_core::catalog::{SkillEntry, Skipped};
 
 pub use bundled::Bundled;
+pub(crate) use file::{file_name, name_by_place, read};
 pub use filesystem::FileSystem;
 pub(crate) use filesystem::same_bytes;
-pub use inventory::resource;
+pub use inventory::{inventory, resource};
 pub use places::{Place, Places};
 
 /// What a scan found. Candidates may come in any order.
@@ -28,6 +32,8 @@ pub struct Scan {
     pub skills: Vec<SkillEntry>,
     /// What was found and cannot be used, and why.
     pub skipped: Vec<Skipped>,
+    /// The files of `skills` that were read for this scan: new ones, and those that changed.
+    pub fresh: Vec<Arc<str>>,
     /// Bytes read from skill files: frontmatter and what a read brings along, never whole bodies.
     pub bytes_read: u64,
 }
@@ -39,8 +45,6 @@ pub struct SkillFile {
     pub bytes: Vec<u8>,
     /// The directory that holds it, where there is one.
     pub directory: Option<Arc<Path>>,
-    /// Files beside it that belong to it, by relative path, sorted.
-    pub resources: Vec<String>,
 }
 
 /// Why a skill or a resource could not be read.
@@ -92,7 +96,7 @@ impl SourceError {
         match self {
             Self::Gone { .. } => "SKILL_GONE",
             Self::Unreadable { .. } => "UNREADABLE",
-            Self::TooLarge { .. } => "TOO_LARGE",
+            Self::TooLarge { .. } => "FILE_TOO_LARGE",
             Self::Escapes { .. } => "ESCAPES",
             Self::NoSuchFile { .. } => "NO_SUCH_FILE",
         }
@@ -105,7 +109,7 @@ pub trait Source: Send + Sync {
     fn scan(&mut self) -> Scan;
 
     /// Whether a new [`Source::scan`] could find something else than the last one.
-    fn is_stale(&mut self) -> bool;
+    fn is_stale(&self) -> bool;
 
     /// Reads the file of `entry`, where this source found it; none otherwise.
     fn read(&self, entry: &SkillEntry) -> Option<Result<SkillFile, SourceError>>;

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use concertina_core::catalog::{Loaded, Scope};
 use concertina_types::env;
 
-/// The layouts in use, relative to a workspace or a home directory.
-const LAYOUTS: [&str; 6] = [
-    ".claude/skills", ".agents/skills", ".agent/skills", ".codex/skills", ".gemini/skills", "skills",
-];
+/// The layouts in use inside a workspace or a repository, besides `skills`.
+pub(super) const HIDDEN_LAYOUTS: [&str; 5] =
+    [".claude/skills", ".agents/skills", ".agent/skills", ".codex/skills", ".gemini/skills"];
 
 /// One directory to look in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +40,8 @@ impl Place {
 pub struct Places {
     /// The directory for which skills are looked up.
     pub workspace: PathBuf,
+    /// Whether the directories above it count as well, up to the root of its repository.
+    pub repository: bool,
     /// The home directory of the person.
     pub home: Option<PathBuf>,
     /// The directory of managed settings.
@@ -63,8 +64,8 @@ impl Places {
         let path = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Self {
             workspace: workspace.to_owned(),
+            repository: true,
             home: path("HOME"),
-            managed: Some(PathBuf::from("/etc/concertina")),
             config: path(env::XDG_CONFIG_HOME),
             claude: path(env::CLAUDE_CONFIG_DIR),
             codex: path(env::CODEX_HOME),
@@ -79,7 +80,7 @@ impl Places {
             places.push(Place::new(managed.join("skills"), Scope::Managed, Loaded::Skills));
         }
         for directory in self.project_directories() {
-            for layout in LAYOUTS {
+            for layout in HIDDEN_LAYOUTS.into_iter().chain(["skills"]) {
                 places.push(Place::new(directory.join(layout), Scope::Project, Loaded::Skills));
             }
             let commands = directory.join(".claude/commands");
@@ -129,8 +130,10 @@ impl Places {
         let ancestors: Vec<&Path> = self.workspace.ancestors().collect();
         let repository = ancestors.iter().position(|directory| directory.join(".git").exists());
         let home = self.home.as_deref();
-        match repository {
-            Some(at) => ancestors.into_iter().take(at + 1).filter(|dir| Some(*dir) != home).collect(),
+        match repository.filter(|_| self.repository) {
+            Some(at) => {
+                ancestors.into_iter().take(at + 1).filter(|dir| Some(*dir) != home).collect()
+            }
             // Outside a repository only the directory itself is the project.
             None => vec![self.workspace.as_path()],
         }

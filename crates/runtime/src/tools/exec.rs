@@ -25,7 +25,9 @@ impl ExecTool {
     /// The tool of `definition`; of the environment it sees PATH, HOME, LANG and what it names.
     pub fn new(definition: Exec, variable: &dyn Fn(&str) -> Option<String>) -> Self {
         let mut environment: Vec<(String, String)> = Vec::new();
-        for name in ["PATH", "HOME", "LANG"].into_iter().chain(definition.env.iter().map(String::as_str)) {
+        for name in
+            ["PATH", "HOME", "LANG"].into_iter().chain(definition.env.iter().map(String::as_str))
+        {
             let default = (name == "PATH").then(|| DEFAULT_PATH.to_owned());
             if let Some(value) = variable(name).or(default)
                 && !environment.iter().any(|(known, _)| known == name)
@@ -46,7 +48,10 @@ impl ExecTool {
         let none = serde_json::Map::new();
         let argv = self.definition.fill(arguments.as_object().unwrap_or(&none));
         if argv.iter().any(|argument| argument.contains('\0')) {
-            return Outcome::failed("BAD_ARGUMENTS", "an argument holds a NUL character, which no program can take");
+            return Outcome::failed(
+                "BAD_ARGUMENTS",
+                "an argument holds a NUL character, which no program can take",
+            );
         }
         let directory = match &self.definition.cwd {
             Some(cwd) => workspace.join(cwd),

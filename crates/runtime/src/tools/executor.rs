@@ -5,10 +5,10 @@ use std::io::Read;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::Cancel;
 
@@ -51,6 +51,9 @@ pub enum ExecutionError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// There is no such directory to run it in.
+    #[error("there is no directory {} to run it in; check `cwd` in the settings", .0.display())]
+    NoDirectory(PathBuf),
     /// It took too long.
     #[error("stopped after {0} seconds; raise `timeout_s` if it needs longer")]
     Timeout(u64),
@@ -67,6 +70,7 @@ impl ExecutionError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotStarted { .. } => "NOT_STARTED",
+            Self::NoDirectory(_) => "NO_DIRECTORY",
             Self::Timeout(_) => "TIMEOUT",
             Self::Cancelled => "CANCELLED",
             Self::Lost(_) => "LOST",
@@ -77,7 +81,11 @@ impl ExecutionError {
 /// Whatever can run a program.
 pub trait Executor: Send + Sync {
     /// Runs `invocation` to its end, its time limit, or a stop.
-    fn execute(&self, invocation: &Invocation, cancel: &Cancel) -> Result<Execution, ExecutionError>;
+    fn execute(
+        &self,
+        invocation: &Invocation,
+        cancel: &Cancel,
+    ) -> Result<Execution, ExecutionError>;
 }
 
 /// Runs programs as this user, without isolation.
@@ -90,11 +98,19 @@ const POLL: Duration = Duration::from_millis(5);
 const DRAIN: Duration = Duration::from_millis(500);
 
 impl Executor for PlainExecutor {
-    fn execute(&self, invocation: &Invocation, cancel: &Cancel) -> Result<Execution, ExecutionError> {
+    fn execute(
+        &self,
+        invocation: &Invocation,
+        cancel: &Cancel,
+    ) -> Result<Execution, ExecutionError> {
         let (program, arguments) = invocation.argv.split_first().ok_or_else(|| {
-            let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "no program is named");
+            let source =
+                std::io::Error::new(std::io::ErrorKind::InvalidInput, "no program is named");
             ExecutionError::NotStarted { program: String::new(), source }
         })?;
+        if !invocation.directory.is_dir() {
+            return Err(ExecutionError::NoDirectory(invocation.directory.clone()));
+        }
         let mut child = Command::new(program)
             .args(arguments)
             .current_dir(&invocation.directory)
@@ -107,70 +123,101 @@ impl Executor for PlainExecutor {
             .process_group(0)
             .spawn()
             .map_err(|source| ExecutionError::NotStarted { program: program.clone(), source })?;
-        let stdout = collect(child.stdout.take(), invocation.output_bytes);
-        let stderr = collect(child.stderr.take(), invocation.output_bytes);
-        let deadline = Instant::now() + invocation.timeout;
-        let status = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break status,
-                Ok(None) if cancel.is_stopped() => {
-                    end(&mut child);
-                    return Err(ExecutionError::Cancelled);
-                }
-                Ok(None) if Instant::now() >= deadline => {
-                    end(&mut child);
-                    return Err(ExecutionError::Timeout(invocation.timeout.as_secs()));
-                }
-                Ok(None) => std::thread::sleep(POLL),
-                Err(error) => {
-                    end(&mut child);
-                    return Err(ExecutionError::Lost(error));
-                }
-            }
-        };
-        let (stdout, dropped_out) = stdout.recv_timeout(DRAIN).unwrap_or_default();
-        let (stderr, dropped_err) = stderr.recv_timeout(DRAIN).unwrap_or_default();
-        // Whatever the program left running in its group ends with it.
+        let stdout = Output::of(child.stdout.take(), invocation.output_bytes);
+        let stderr = Output::of(child.stderr.take(), invocation.output_bytes);
+        let ended = wait(&child, Instant::now() + invocation.timeout, cancel);
+        // Whatever the program left running in its group ends with it. The group is still its own:
+        // nobody has collected the program yet.
         kill_group(&child);
+        let status = child.wait();
+        match ended {
+            Ok(Ended::ByItself) => {}
+            Ok(Ended::TooLate) => {
+                return Err(ExecutionError::Timeout(invocation.timeout.as_secs()));
+            }
+            Ok(Ended::Stopped) => return Err(ExecutionError::Cancelled),
+            Err(error) => return Err(ExecutionError::Lost(error.into())),
+        }
+        let status = status.map_err(ExecutionError::Lost)?;
+        let deadline = Instant::now() + DRAIN;
+        let (stdout, dropped_out) = stdout.take(deadline);
+        let (stderr, dropped_err) = stderr.take(deadline);
         let signal = std::os::unix::process::ExitStatusExt::signal(&status);
         let exit = status.code().or(signal.map(|signal| 128 + signal)).unwrap_or(-1);
         Ok(Execution { exit, stdout, stderr, dropped: dropped_out + dropped_err })
     }
 }
 
-fn end(child: &mut Child) {
-    kill_group(child);
-    // Both fail only where the child is gone already.
-    let _ = child.kill();
-    let _ = child.wait();
+enum Ended {
+    ByItself,
+    TooLate,
+    Stopped,
+}
+
+/// Waits until the program ends, without collecting it, or has to be ended.
+fn wait(child: &Child, deadline: Instant, cancel: &Cancel) -> rustix::io::Result<Ended> {
+    let pid = group(child).ok_or(rustix::io::Errno::SRCH)?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    loop {
+        if waitid(WaitId::Pid(pid), options)?.is_some() {
+            return Ok(Ended::ByItself);
+        }
+        if cancel.is_stopped() {
+            return Ok(Ended::Stopped);
+        }
+        if Instant::now() >= deadline {
+            return Ok(Ended::TooLate);
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// The group of the program, which has the program's own number.
+fn group(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 fn kill_group(child: &Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+    if let Some(group) = group(child) {
+        // Fails only where nothing is left of it.
         let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
-/// Reads a pipe to its end on a thread of its own and keeps the first `cap` bytes, so that a
-/// program never blocks on a full pipe.
-fn collect(pipe: Option<impl Read + Send + 'static>, cap: u64) -> mpsc::Receiver<(Vec<u8>, u64)> {
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut kept = Vec::new();
-        let mut dropped = 0_u64;
-        if let Some(mut pipe) = pipe {
+/// What comes out of a pipe, read on a thread of its own, so that a program never blocks on a full
+/// one.
+struct Output {
+    kept: Arc<Mutex<(Vec<u8>, u64)>>,
+    ended: mpsc::Receiver<()>,
+}
+
+impl Output {
+    /// Reads `pipe` to its end and keeps the first `cap` bytes; the rest is counted.
+    fn of(pipe: Option<impl Read + Send + 'static>, cap: u64) -> Self {
+        let kept = Arc::new(Mutex::new((Vec::new(), 0_u64)));
+        let (sender, ended) = mpsc::channel();
+        let sink = Arc::clone(&kept);
+        std::thread::spawn(move || {
+            let cap = usize::try_from(cap).unwrap_or(usize::MAX);
             let mut piece = vec![0_u8; 64 * 1024];
-            while let Ok(read) = pipe.read(&mut piece) {
-                if read == 0 {
-                    break;
+            if let Some(mut pipe) = pipe {
+                while let Ok(read @ 1..) = pipe.read(&mut piece) {
+                    let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+                    let take = cap.saturating_sub(sink.0.len()).min(read);
+                    sink.0.extend_from_slice(piece.get(..take).unwrap_or_default());
+                    sink.1 += u64::try_from(read - take).unwrap_or_default();
                 }
-                let room = usize::try_from(cap).unwrap_or(usize::MAX).saturating_sub(kept.len());
-                let take = room.min(read);
-                kept.extend_from_slice(piece.get(..take).unwrap_or_default());
-                dropped += u64::try_from(read - take).unwrap_or_default();
             }
-        }
-        let _ = sender.send((kept, dropped));
-    });
-    receiver
+            // Nobody may be waiting any more.
+            let _ = sender.send(());
+        });
+        Self { kept, ended }
+    }
+
+    /// What was kept and how many bytes were dropped, at the end of the pipe or at `deadline`: a
+    /// program that left the group may hold it open.
+    fn take(self, deadline: Instant) -> (Vec<u8>, u64) {
+        let _ = self.ended.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+        std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }

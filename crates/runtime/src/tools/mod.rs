@@ -3,6 +3,7 @@
 //! A new kind of tool is a new file here, a variant of [`Runner`], and a `kind` in the settings.
 //! Nothing runs without a [`Ticket`], and a ticket is consumed by the run.
 
+mod define;
 mod exec;
 mod executor;
 mod sqlite;
@@ -16,6 +17,7 @@ use concertina_types::ToolName;
 
 use crate::Cancel;
 
+pub(crate) use define::define;
 pub use exec::ExecTool;
 pub use executor::{Execution, Executor, Invocation, PlainExecutor};
 pub use sqlite::SqliteTool;
@@ -92,6 +94,7 @@ impl Toolbox {
     }
 
     /// Runs the call that `ticket` admits. The ticket is gone afterwards, whatever happens.
+    #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
     pub fn run(&self, ticket: Ticket, cancel: &Cancel) -> Outcome {
         match self.runners.get(ticket.tool()) {
             None => Outcome::failed(

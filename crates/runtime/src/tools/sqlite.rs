@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use concertina_types::{Digest, limits};
+use rusqlite::fallible_iterator::FallibleIterator as _;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::{Connection, OpenFlags, ffi};
 use serde_json::{Value, json};
 
@@ -51,7 +52,7 @@ impl SqliteTool {
         let Some(query) = arguments.get("query").and_then(Value::as_str) else {
             return Outcome::failed("BAD_ARGUMENTS", "`query` must hold one SQL statement");
         };
-        let path = match self.path() {
+        let path = match self.path(cancel) {
             Ok(path) => path,
             Err(outcome) => return outcome,
         };
@@ -64,17 +65,10 @@ impl SqliteTool {
     fn query(&self, path: &Path, query: &str, cancel: &Cancel) -> Result<String, QueryError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
-        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES)?;
         connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, VALUE_BYTES)?;
-        // No second database: ATTACH would read, or make, any file.
-        connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
         connection.busy_timeout(Duration::from_secs(5))?;
-        let deadline = Instant::now() + Duration::from_secs(limits::TOOL_SECONDS);
-        let stop = cancel.clone();
-        connection.progress_handler(
-            STEPS,
-            Some(move || stop.is_stopped() || Instant::now() >= deadline),
-        )?;
+        guard(&mut connection, cancel)?;
+        connection.authorizer(Some(reading))?;
         let mut statements = rusqlite::Batch::new(&connection, query);
         let Some(mut statement) = statements.next()? else { return Err(QueryError::Empty) };
         if !statement.readonly() {
@@ -83,45 +77,59 @@ impl SqliteTool {
         if statements.next()?.is_some() {
             return Err(QueryError::Several);
         }
-        let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> =
+            statement.column_names().map(str::to_owned).collect();
         let width = columns.len();
         let mut rows = statement.query([])?;
-        let mut kept: Vec<Value> = Vec::new();
+        let mut kept: Vec<String> = Vec::new();
+        let mut bytes = 0;
         let mut more = false;
         while let Some(row) = rows.next()? {
-            if u64::try_from(kept.len()).unwrap_or(u64::MAX) >= self.max_rows {
+            let cells = (0..width).map(|at| row.get_ref(at).map(cell));
+            let line = Value::Array(cells.collect::<Result<_, _>>()?).to_string();
+            bytes += line.len();
+            let rows = u64::try_from(kept.len()).unwrap_or(u64::MAX);
+            if rows >= self.max_rows || bytes > limits::OUTPUT_BYTES {
                 more = true;
                 break;
             }
-            let cells = (0..width).map(|at| row.get_ref(at).map(cell));
-            kept.push(Value::Array(cells.collect::<Result<_, _>>()?));
+            kept.push(line);
         }
         Ok(render(&columns, &kept, more))
     }
 
     /// The file to query, made first where it has to be.
-    fn path(&self) -> Result<PathBuf, Outcome> {
+    fn path(&self, cancel: &Cancel) -> Result<PathBuf, Outcome> {
         match &self.origin {
             Origin::Database(path) => match fs::metadata(path) {
                 Ok(meta) if meta.is_file() => Ok(path.clone()),
-                Ok(_) => Err(Outcome::failed("DATABASE_MISSING", format!("{} is not a file", path.display()))),
+                Ok(_) => Err(Outcome::failed(
+                    "DATABASE_MISSING",
+                    format!("{} is not a file", path.display()),
+                )),
                 Err(error) => Err(Outcome::failed(
                     "DATABASE_MISSING",
-                    format!("the database {} cannot be opened: {error}; check `database` in the settings", path.display()),
+                    format!(
+                        "the database {} cannot be opened: {error}; check `database` in the settings",
+                        path.display()
+                    ),
                 )),
             },
-            Origin::Seed { script, home } => seed(script, home),
+            Origin::Seed { script, home } => seed(script, home, cancel),
         }
     }
 }
 
 /// Makes the database of `script` below `home`, unless it is there. It appears under its name only
 /// once it is complete.
-fn seed(script: &Path, home: &Path) -> Result<PathBuf, Outcome> {
+fn seed(script: &Path, home: &Path, cancel: &Cancel) -> Result<PathBuf, Outcome> {
     let sql = fs::read_to_string(script).map_err(|error| {
         Outcome::failed(
             "SEED_MISSING",
-            format!("the SQL file {} cannot be read: {error}; check `seed` in the settings", script.display()),
+            format!(
+                "the SQL file {} cannot be read: {error}; check `seed` in the settings",
+                script.display()
+            ),
         )
     })?;
     let directory = home.join("seeded");
@@ -132,19 +140,68 @@ fn seed(script: &Path, home: &Path) -> Result<PathBuf, Outcome> {
     let failed = |what: String| {
         Outcome::failed(
             "SEED_FAILED",
-            format!("no database could be made in {} from {}: {what}", directory.display(), script.display()),
+            format!(
+                "no database could be made in {} from {}: {what}",
+                directory.display(),
+                script.display()
+            ),
         )
     };
     fs::create_dir_all(&directory).map_err(|error| failed(error.to_string()))?;
     let draft = directory.join(format!("draft-{}-{}", std::process::id(), draft_number()));
-    let made = Connection::open(&draft)
-        .and_then(|connection| connection.execute_batch(&sql))
+    let made = fill(&draft, &sql, cancel)
         .map_err(|error| failed(error.to_string()))
         .and_then(|()| fs::rename(&draft, &path).map_err(|error| failed(error.to_string())));
     if made.is_err() {
         let _ = fs::remove_file(&draft);
     }
     made.map(|()| path)
+}
+
+/// Runs `sql` on a new database at `draft`, which is the only file it can touch.
+fn fill(draft: &Path, sql: &str, cancel: &Cancel) -> rusqlite::Result<()> {
+    let mut connection = Connection::open(draft)?;
+    guard(&mut connection, cancel)?;
+    connection.execute_batch(sql)
+}
+
+/// Keeps a connection to its own file, its own size and its own time.
+fn guard(connection: &mut Connection, cancel: &Cancel) -> rusqlite::Result<()> {
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES)?;
+    // No second database: ATTACH and VACUUM INTO would read, or make, any file.
+    connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    let deadline = Instant::now() + Duration::from_secs(limits::TOOL_SECONDS);
+    let stop = cancel.clone();
+    connection
+        .progress_handler(STEPS, Some(move || stop.is_stopped() || Instant::now() >= deadline))
+}
+
+/// Pragmas that tell of the schema and change nothing, whatever they are given.
+const READING_PRAGMAS: [&str; 9] = [
+    "table_info",
+    "table_xinfo",
+    "table_list",
+    "index_list",
+    "index_info",
+    "index_xinfo",
+    "foreign_key_list",
+    "database_list",
+    "collation_list",
+];
+
+/// What a statement may do: read. Everything else is refused before it runs.
+fn reading(context: AuthContext<'_>) -> Authorization {
+    let reads = match context.action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
+        AuthAction::Function { function_name } => {
+            !function_name.eq_ignore_ascii_case("load_extension")
+        }
+        AuthAction::Pragma { pragma_name, .. } => {
+            READING_PRAGMAS.iter().any(|name| name.eq_ignore_ascii_case(pragma_name))
+        }
+        _ => false,
+    };
+    if reads { Authorization::Allow } else { Authorization::Deny }
 }
 
 /// Tells apart the drafts of threads of one process.
@@ -180,7 +237,10 @@ fn explain(path: &Path, error: &QueryError, cancel: &Cancel) -> Outcome {
             );
         }
         QueryError::Several => {
-            return Outcome::failed("BAD_ARGUMENTS", "`query` holds several statements; send one at a time");
+            return Outcome::failed(
+                "BAD_ARGUMENTS",
+                "`query` holds several statements; send one at a time",
+            );
         }
         QueryError::Sqlite(error) => error,
     };
@@ -195,13 +255,17 @@ fn explain(path: &Path, error: &QueryError, cancel: &Cancel) -> Outcome {
             "TIMEOUT",
             format!("the query was stopped after {} seconds; ask for less", limits::TOOL_SECONDS),
         ),
-        ffi::ErrorCode::ReadOnly | ffi::ErrorCode::AuthorizationForStatementDenied => Outcome::failed(
-            "WRITE_REFUSED",
-            "this tool only reads, and the statement would change the database; nothing was changed",
-        ),
+        ffi::ErrorCode::ReadOnly | ffi::ErrorCode::AuthorizationForStatementDenied => {
+            Outcome::failed(
+                "WRITE_REFUSED",
+                "this tool only reads, and the statement would change the database; nothing was changed",
+            )
+        }
         ffi::ErrorCode::NotADatabase | ffi::ErrorCode::DatabaseCorrupt => Outcome::failed(
             "DATABASE_CORRUPT",
-            format!("{path} is damaged or no SQLite database: {error}; restore it, or delete it where it was made from a seed"),
+            format!(
+                "{path} is damaged or no SQLite database: {error}; restore it, or delete it where it was made from a seed"
+            ),
         ),
         ffi::ErrorCode::CannotOpen | ffi::ErrorCode::PermissionDenied => Outcome::failed(
             "DATABASE_MISSING",
@@ -211,7 +275,10 @@ fn explain(path: &Path, error: &QueryError, cancel: &Cancel) -> Outcome {
             "TOO_LARGE",
             format!("a value or the statement is over {VALUE_BYTES} bytes; ask for less"),
         ),
-        _ => Outcome::failed("SQL_ERROR", format!("{error}; check the statement against the tables in the skill")),
+        _ => Outcome::failed(
+            "SQL_ERROR",
+            format!("{error}; check the statement against the tables in the skill"),
+        ),
     }
 }
 
@@ -226,9 +293,8 @@ fn cell(value: ValueRef<'_>) -> Value {
 }
 
 /// The rows as JSON that a model reads at little cost and a person can follow: one row a line.
-fn render(columns: &[String], rows: &[Value], more: bool) -> String {
-    let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
-    let body = if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join(",\n")) };
+fn render(columns: &[String], rows: &[String], more: bool) -> String {
+    let body = if rows.is_empty() { String::new() } else { format!("\n{}\n", rows.join(",\n")) };
     format!(
         "{{\"columns\":{},\"count\":{},\"more\":{more},\"rows\":[{body}]}}",
         json!(columns),

@@ -1,16 +1,37 @@
 //! The runtime, against real files, sockets and processes.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
     reason = "a test that panics is a test that fails"
 )]
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::format_push_string,
+    clippy::format_collect,
+    reason = "fixtures are short, and read better so"
+)]
 
+mod agent;
+mod agent_live;
+mod doctor;
+mod find;
 mod http_server;
+mod kit;
+mod laws;
 mod llm;
 mod llm_anthropic;
 mod llm_openai;
 mod llm_script;
 mod llm_sse;
 mod llm_transport;
+mod resources;
+mod session;
+mod settings;
+mod sources;
+mod sources_bad;
+mod sources_change;
+mod tools_exec;
+mod tools_sqlite;

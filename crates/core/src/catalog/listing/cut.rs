@@ -36,7 +36,8 @@ pub(super) fn shorten(text: &str, room: usize) -> (String, bool) {
     let escaped: Vec<String> = all.iter().map(|sentence| escape(sentence)).collect();
     let essential = |i: usize| i == 0 || all.get(i).is_some_and(|sentence| is_negative(sentence));
     let length = |sentence: &String| sentence.chars().count() + 1;
-    let needed: usize = escaped.iter().enumerate().filter(|(i, _)| essential(*i)).map(|(_, s)| length(s)).sum();
+    let needed: usize =
+        escaped.iter().enumerate().filter(|(i, _)| essential(*i)).map(|(_, s)| length(s)).sum();
     let Some(mut left) = room.checked_sub(needed + 1) else {
         let negative: Vec<&str> = escaped
             .iter()
@@ -92,7 +93,9 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
         return text.to_owned();
     }
     let mut kept: String = text.chars().take(room.saturating_sub(1)).collect();
-    if let Some(at) = kept.rfind('&').filter(|at| !kept.get(*at..).unwrap_or_default().contains(';')) {
+    if let Some(at) =
+        kept.rfind('&').filter(|at| !kept.get(*at..).unwrap_or_default().contains(';'))
+    {
         kept.truncate(at);
     }
     if let Some(at) = kept.rfind(' ').filter(|at| kept.len() - at <= 24) {

@@ -16,7 +16,12 @@ pub(super) struct Frame {
 }
 
 /// Cuts lines until the text fits both budgets.
-pub(super) fn fit(mut lines: Vec<Line>, frame: Frame, budget: &Budget, counter: &dyn TokenCounter) -> Listing {
+pub(super) fn fit(
+    mut lines: Vec<Line>,
+    frame: Frame,
+    budget: &Budget,
+    counter: &dyn TokenCounter,
+) -> Listing {
     if lines.is_empty() {
         return Listing::default();
     }
@@ -60,14 +65,19 @@ fn lose(lines: &mut [Line], order: &[usize], frame: Frame, target: usize) {
     let framing = frame.open.len() + frame.close.len();
     let mut total = framing + lines.iter().map(|line| length(line.text())).sum::<usize>();
     // Room for the line that says what was left out.
-    let mut note = if lines.iter().any(|line| line.is_shortened() || line.form != Form::Full) { NOTE_CHARS } else { 0 };
+    let mut note = if lines.iter().any(|line| line.is_shortened() || line.form != Form::Full) {
+        NOTE_CHARS
+    } else {
+        0
+    };
     for protected in [false, true] {
         for next in [Form::Short, Form::Name, Form::Omitted] {
             for &at in order {
                 if total + note <= target {
                     return;
                 }
-                let Some(line) = lines.get_mut(at).filter(|line| line.protected == protected) else {
+                let Some(line) = lines.get_mut(at).filter(|line| line.protected == protected)
+                else {
                     continue;
                 };
                 if line.form < next {
@@ -112,7 +122,8 @@ fn render(lines: &[Line], frame: Frame, counter: &dyn TokenCounter) -> Listing {
         notes.push(format!("{} by name only", listing.names_only));
     }
     if listing.omitted > 0 {
-        let groups: Vec<_> = omitted.iter().map(|(group, count)| format!("{group} {count}")).collect();
+        let groups: Vec<_> =
+            omitted.iter().map(|(group, count)| format!("{group} {count}")).collect();
         notes.push(format!("{} not shown ({})", listing.omitted, groups.join(", ")));
     }
     if !notes.is_empty() {
@@ -125,4 +136,3 @@ fn render(lines: &[Line], frame: Frame, counter: &dyn TokenCounter) -> Listing {
     listing.tokens = counter.count(&listing.text);
     listing
 }
-

@@ -46,7 +46,8 @@ impl Line {
     pub(super) fn skill(entry: &SkillEntry, style: Style, budget: &Budget, used: Use) -> Self {
         let id = entry.id.as_str();
         Self {
-            protected: entry.scope == Scope::Bundled || budget.pinned.iter().any(|pinned| pinned == id),
+            protected: entry.scope == Scope::Bundled
+                || budget.pinned.iter().any(|pinned| pinned == id),
             group: entry.scope.name(),
             keep: (scope_weight(entry.scope), used, Reverse(id.to_owned())),
             ..Self::new(style, id, &entry.summary(), budget)
@@ -54,11 +55,19 @@ impl Line {
     }
 
     pub(super) fn tool(tool: &ToolEntry, budget: &Budget) -> Self {
-        Self { group: "tool", ..Self::new(Style::Entry, tool.name.as_str(), &tool.description, budget) }
+        Self {
+            group: "tool",
+            ..Self::new(Style::Entry, tool.name.as_str(), &tool.description, budget)
+        }
     }
 
     /// A category. It is kept longer than a tool, since it is the way to those inside.
-    pub(super) fn menu(name: &str, category: Option<&Category>, count: usize, budget: &Budget) -> Self {
+    pub(super) fn menu(
+        name: &str,
+        category: Option<&Category>,
+        count: usize,
+        budget: &Budget,
+    ) -> Self {
         let about = category.map_or("", |category| match category.description.as_str() {
             "" => &category.title,
             description => description,
@@ -99,7 +108,11 @@ impl Line {
         let (full, full_is_cut) = shorten(summary, room);
         let (short, _) = shorten(&essence(summary), room);
         // A description that was cut says so, whichever way it lost its words.
-        let short = if full_is_cut || short.len() >= full.len() { full.clone() } else { mark_cut(short, room) };
+        let short = if full_is_cut || short.len() >= full.len() {
+            full.clone()
+        } else {
+            mark_cut(short, room)
+        };
         Self {
             full: wrap(&full),
             full_is_cut,
@@ -146,4 +159,3 @@ fn scope_weight(scope: Scope) -> u8 {
         Scope::Bundled => 5,
     }
 }
-

@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{SkillEntry, ToolEntry};
 use super::snapshot::{Category, Diff, Snapshot};
-pub use cut::escape;
 pub(crate) use cut::cut;
-pub(crate) use names::{CARD_NAMES, first, some};
+pub use cut::escape;
 use fit::{Frame, fit};
 use line::{Line, Style};
+pub(crate) use names::{CARD_NAMES, first, some};
 
 /// How much a listing may take, and what it keeps longest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,12 +58,12 @@ impl Budget {
     /// For the tools and categories that are named at the start: the least that still tells 70
     /// categories apart.
     pub fn tools() -> Self {
-        Self { tokens: Tokens(800), ..Self::default() }
+        Self { tokens: Tokens(limits::ROOT_TOKENS), ..Self::default() }
     }
 
     /// For the page of one category: it is asked for, so it may be a little larger.
     pub fn category() -> Self {
-        Self { tokens: Tokens(900), ..Self::default() }
+        Self { tokens: Tokens(limits::MENU_TOKENS), ..Self::default() }
     }
 }
 
@@ -133,6 +133,12 @@ pub fn tools(
     counter: &dyn TokenCounter,
 ) -> Listing {
     let tools = tools.iter().map(|tool| Line::tool(tool, budget));
-    let menus = categories.iter().map(|(name, (about, count))| Line::menu(name, *about, *count, budget));
-    fit(tools.chain(menus).collect(), Frame { open: "<tools>\n", close: "</tools>" }, budget, counter)
+    let menus =
+        categories.iter().map(|(name, (about, count))| Line::menu(name, *about, *count, budget));
+    fit(
+        tools.chain(menus).collect(),
+        Frame { open: "<tools>\n", close: "</tools>" },
+        budget,
+        counter,
+    )
 }

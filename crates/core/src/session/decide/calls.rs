@@ -2,7 +2,7 @@
 
 use concertina_format::parameters::check_schema;
 use concertina_types::{
-    Actor, Blob, CallId, CallOutcome, DisclosureKind, Disclosed, Fact, Ref, ToolName,
+    Actor, Blob, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, Ref, SkillId, ToolName,
     canonical_json, limits,
 };
 use serde_json::Value;
@@ -16,7 +16,10 @@ use super::fold::definition;
 use crate::catalog::search::nearest_names;
 use crate::catalog::{Danger, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
-use crate::policy::Effect;
+use crate::policy::{Effect, allowed_command};
+
+/// What stands before the skill's name where a log names who ran a command.
+const COMMAND_GROUP: &str = "command";
 
 impl<'a> Deciding<'a> {
     pub(super) fn call(&mut self, origin: &Origin, name: ToolName, arguments: Value) {
@@ -25,30 +28,111 @@ impl<'a> Deciding<'a> {
             Ok(tool) => tool,
             Err(refusal) => return self.refuse(origin, request, refusal),
         };
-        let arguments = if arguments.is_null() { Value::Object(serde_json::Map::new()) } else { arguments };
+        let arguments =
+            if arguments.is_null() { Value::Object(serde_json::Map::new()) } else { arguments };
         let errors = check_schema(&tool.parameters, &arguments);
         if !errors.is_empty() {
-            let list: Vec<String> =
-                errors.iter().take(10).map(|error| format!("{}: {}", error.pointer, error.message)).collect();
-            let text = format!("{name} was not run: {}. Its definition: {}", list.join("; "), definition(tool));
+            let list: Vec<String> = errors
+                .iter()
+                .take(10)
+                .map(|error| format!("{}: {}", error.pointer, error.message))
+                .collect();
+            let text = format!(
+                "{name} was not run: {}. Its definition: {}",
+                list.join("; "),
+                definition(tool)
+            );
             return self.refuse(origin, request, Refusal::new("BAD_ARGUMENTS", text));
         }
         let id = self.state.calls + 1;
         let writes = tool.danger != Danger::Safe;
         let text = canonical_json(&arguments);
-        let fact = Fact::CallAdmitted { id, tool: name.clone(), arguments: Blob::of(&text), writes };
+        let fact =
+            Fact::CallAdmitted { id, tool: name.clone(), arguments: Blob::of(&text), writes };
         self.keep(text);
         self.fact(actor(origin), fact);
         self.decision.intent = Some(Intent { id, tool: name, arguments, writes });
+    }
+
+    /// A command in the text of a skill, to be run before the text is shown. It is an effect like any
+    /// other: allowed by what the skill declares, recorded before it runs.
+    pub(super) fn run_command(
+        &mut self,
+        origin: &Origin,
+        skill: &SkillId,
+        command: &str,
+        execute: &[String],
+    ) {
+        let request = format!("run `{command}` of skill:{skill}");
+        let verdict = match self.world.snapshot.skill(skill) {
+            Some(entry) => visibility::skill(self.state, self.world, entry, origin.subject),
+            None => {
+                return self.decline(
+                    origin,
+                    request,
+                    Refusal::new("NOT_FOUND", format!("there is no skill:{skill}")),
+                );
+            }
+        };
+        if verdict.effect != Effect::Allow {
+            let text =
+                verdict.reasons.first().map(|reason| reason.text.clone()).unwrap_or_default();
+            return self.decline(origin, request, Refusal::new("NOT_VISIBLE", text));
+        }
+        let argv = match allowed_command(execute, command) {
+            Ok(argv) => argv,
+            Err(refused) => {
+                return self.decline(
+                    origin,
+                    request,
+                    Refusal::new(refused.code(), refused.to_string()),
+                );
+            }
+        };
+        let Ok(tool) = ToolName::new(format!(
+            "{COMMAND_GROUP}/{}",
+            skill.as_str().replace(char::is_whitespace, "-")
+        )) else {
+            return self.decline(
+                origin,
+                request,
+                Refusal::new("BAD_REF", format!("skill:{skill} has too long a name")),
+            );
+        };
+        let id = self.state.calls + 1;
+        let arguments = serde_json::json!({ "argv": argv });
+        let text = canonical_json(&arguments);
+        let fact =
+            Fact::CallAdmitted { id, tool: tool.clone(), arguments: Blob::of(&text), writes: true };
+        self.keep(text);
+        self.fact(actor(origin), fact);
+        self.decision.intent = Some(Intent { id, tool, arguments, writes: true });
+    }
+
+    /// A command of a skill ended: its output goes into the text of the skill, not into an answer.
+    pub(super) fn settle(&mut self, id: CallId, outcome: CallOutcome, output: &str) {
+        if !self.state.pending.contains_key(&id) {
+            return;
+        }
+        let outcome = match outcome {
+            CallOutcome::Done { exit, dropped, .. } => {
+                CallOutcome::Done { exit, output: self.keep(output), dropped }
+            }
+            other => other,
+        };
+        self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
     }
 
     /// The tool called `name`, where it is visible and needs no consent, or why it cannot be called.
     pub(super) fn callable(&self, name: &ToolName) -> Result<&'a ToolEntry, Refusal> {
         let Some(tool) = self.world.snapshot.tool(name) else {
             let visible = visible_tools(self.state, self.world);
-            let near = nearest_names(name.as_str(), visible.iter().map(|tool| tool.name.as_str()), 5);
+            let near =
+                nearest_names(name.as_str(), visible.iter().map(|tool| tool.name.as_str()), 5);
             let hint = match near.as_slice() {
-                [] => "no tool is visible now; open a skill or a menu first, or use find".to_owned(),
+                [] => {
+                    "no tool is visible now; open a skill or a menu first, or use find".to_owned()
+                }
                 names => format!("visible now: {}", names.join(", ")),
             };
             return Err(Refusal::new("UNKNOWN_TOOL", format!("there is no tool {name}; {hint}")));
@@ -67,8 +151,14 @@ impl<'a> Deciding<'a> {
 
     pub(super) fn done(&mut self, origin: &Origin, id: CallId, outcome: CallOutcome, output: &str) {
         let Some(call) = self.state.pending.get(&id) else {
-            let text = format!("call {id} is not under way; it may have been settled when the session was resumed");
-            return self.refuse(origin, format!("finish call {id}"), Refusal::new("UNKNOWN_CALL", text));
+            let text = format!(
+                "call {id} is not under way; it may have been settled when the session was resumed"
+            );
+            return self.refuse(
+                origin,
+                format!("finish call {id}"),
+                Refusal::new("UNKNOWN_CALL", text),
+            );
         };
         let tool = call.tool.clone();
         match &outcome {
@@ -79,17 +169,20 @@ impl<'a> Deciding<'a> {
                 let text = result(&tool, id, exit, dropped, output);
                 let tokens = self.world.counter.count(&text);
                 let reference = Ref::Evidence { id, lines: None };
-                let disclosed = vec![Disclosed { reference, kind: DisclosureKind::Evidence, tokens }];
+                let disclosed =
+                    vec![Disclosed { reference, kind: DisclosureKind::Evidence, tokens }];
                 self.answer(origin, text, exit != 0, disclosed);
             }
             CallOutcome::Failed { code, message } => {
                 let text = disarm(&format!("error {code}: {message}"));
+                self.decision.refusal = Some(Refusal::new(code.as_str(), message.as_str()));
                 self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
                 self.answer(origin, text, true, Vec::new());
             }
             CallOutcome::Unknown => {
                 self.fact(Actor::System, Fact::CallFinished { id, outcome });
-                let text = "error INTERRUPTED: the call was stopped; whether it took effect is not known";
+                let text =
+                    "error INTERRUPTED: the call was stopped; whether it took effect is not known";
                 self.answer(origin, text, true, Vec::new());
             }
         }

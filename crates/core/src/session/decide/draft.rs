@@ -6,8 +6,8 @@ use super::super::answer::{Answer, Refusal};
 use super::super::command::Origin;
 use super::super::state::State;
 use super::super::world::World;
-use crate::context::disarm;
 use super::Decision;
+use crate::context::disarm;
 
 pub(super) struct Deciding<'a> {
     pub(super) state: &'a State,
@@ -46,7 +46,14 @@ impl<'a> Deciding<'a> {
         // What follows in one decision is caused by what the decision was made on.
         let cause = (self.state.seq > 0).then_some(self.state.seq);
         let turn = (self.turn > 0).then_some(self.turn);
-        self.decision.drafts.push(Draft { step: self.step, turn, at: self.now, actor, cause, fact });
+        self.decision.drafts.push(Draft {
+            step: self.step,
+            turn,
+            at: self.now,
+            actor,
+            cause,
+            fact,
+        });
     }
 
     /// Answers whoever asked.
@@ -71,8 +78,8 @@ impl<'a> Deciding<'a> {
         self.decision.answer = Some(Answer { text, tokens, error, disclosed });
     }
 
-    /// Refuses what was asked for, on the record.
-    pub(super) fn refuse(
+    /// Declines a part of a request, on the record. The request as a whole gets its answer later.
+    pub(super) fn decline(
         &mut self,
         origin: &Origin,
         request: impl Into<String>,
@@ -86,8 +93,14 @@ impl<'a> Deciding<'a> {
             reason: refusal.message.clone(),
         };
         self.fact(actor(origin), fact);
-        self.answer(origin, format!("error {}: {}", refusal.code, refusal.message), true, Vec::new());
         self.decision.refusal = Some(refusal);
+    }
+
+    /// Refuses what was asked for, on the record, and says so.
+    pub(super) fn refuse(&mut self, origin: &Origin, request: impl Into<String>, refusal: Refusal) {
+        let text = disarm(&format!("error {}: {}", refusal.code, refusal.message));
+        self.decline(origin, request, refusal);
+        self.answer(origin, text, true, Vec::new());
     }
 }
 

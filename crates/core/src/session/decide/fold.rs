@@ -1,6 +1,6 @@
 //! Menus and tools unfolded, and things folded back.
 
-use concertina_types::{DisclosureKind, Disclosed, Fact, Ref, SkillId, Tokens, ToolName};
+use concertina_types::{Disclosed, DisclosureKind, Fact, Ref, SkillId, Tokens, ToolName};
 
 use super::super::answer::Refusal;
 use super::super::command::Origin;
@@ -21,7 +21,11 @@ impl Deciding<'_> {
                 [] => format!("there is no {reference}, and no menu that could be opened"),
                 names => format!("there is no {reference}; open one of {}", names.join(", ")),
             };
-            return self.refuse(origin, format!("open {reference}"), Refusal::new("NOT_FOUND", text));
+            return self.refuse(
+                origin,
+                format!("open {reference}"),
+                Refusal::new("NOT_FOUND", text),
+            );
         }
         // A menu stands inside others: they open with it.
         let mut after = self.state.clone();
@@ -75,7 +79,9 @@ impl Deciding<'_> {
             }
             Ref::Menu(menu) => self.close_menu(origin, menu),
             Ref::Tool(_) | Ref::File { .. } | Ref::Dir(_) | Ref::Evidence { .. } => {
-                let text = format!("{reference} cannot be closed; skills and menus can, and their tools leave with them");
+                let text = format!(
+                    "{reference} cannot be closed; skills and menus can, and their tools leave with them"
+                );
                 let refusal = Refusal::new("NOT_CLOSABLE", text);
                 self.refuse(origin, format!("close {reference}"), refusal);
             }

@@ -1,8 +1,6 @@
 //! Skills that run apart.
 
-use concertina_types::{
-    Actor, DisclosureKind, Disclosed, Fact, Ref, SessionId, SkillId, limits,
-};
+use concertina_types::{Actor, Disclosed, DisclosureKind, Fact, Ref, SessionId, SkillId, limits};
 
 use super::super::answer::Refusal;
 use super::super::command::{Origin, Unfolded};
@@ -20,8 +18,9 @@ impl Deciding<'_> {
 
     fn may_fork(&self, id: &SkillId) -> Result<(), Refusal> {
         if self.world.settings.forked_from.contains(id) {
-            let text =
-                format!("skill:{id} is already running above this session; do its work here instead");
+            let text = format!(
+                "skill:{id} is already running above this session; do its work here instead"
+            );
             return Err(Refusal::new("FORK_RECURSION", text));
         }
         if self.state.depth >= limits::FORK_DEPTH {
@@ -58,7 +57,11 @@ impl Deciding<'_> {
             let text = format!(
                 "session {child} is not running {reference} for this one; it may have been settled when the session was resumed"
             );
-            return self.refuse(origin, format!("join {child}"), Refusal::new("UNKNOWN_CHILD", text));
+            return self.refuse(
+                origin,
+                format!("join {child}"),
+                Refusal::new("UNKNOWN_CHILD", text),
+            );
         }
         let tokens = self.world.counter.count(&result);
         let ended = if completed { "completed" } else { "stopped before its end" };

@@ -45,13 +45,24 @@ pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command
         Command::Index { snapshot } => deciding.index(snapshot),
         Command::Task { text } => deciding.task(text),
         Command::Turn => deciding.turn(),
-        Command::Find { origin, query, hits, enough } => deciding.find(&origin, query, &hits, enough),
-        Command::OpenSkill { origin, skill, can_fork } => deciding.open_skill(&origin, skill, can_fork),
+        Command::Touch { path, activated, nested } => deciding.touch(&path, activated, nested),
+        Command::Find { origin, query, hits, enough } => {
+            deciding.find(&origin, query, &hits, enough);
+        }
+        Command::OpenSkill { origin, skill, can_fork } => {
+            deciding.open_skill(&origin, skill, can_fork);
+        }
         Command::OpenMenu { origin, menu } => deciding.open_menu(&origin, &menu),
         Command::OpenTool { origin, tool } => deciding.open_tool(&origin, &tool),
         Command::Show { origin, shown } => deciding.show(&origin, shown),
         Command::Call { origin, tool, arguments } => deciding.call(&origin, tool, arguments),
-        Command::Done { origin, id, outcome, output } => deciding.done(&origin, id, outcome, &output),
+        Command::RunCommand { origin, skill, command, execute } => {
+            deciding.run_command(&origin, &skill, &command, &execute);
+        }
+        Command::Settle { id, outcome, output } => deciding.settle(id, outcome, &output),
+        Command::Done { origin, id, outcome, output } => {
+            deciding.done(&origin, id, outcome, &output);
+        }
         Command::Forked { child, skill } => deciding.forked(child, skill),
         Command::Joined { origin, unfolded } => deciding.joined(&origin, unfolded),
         Command::Close { origin, reference } => deciding.close(&origin, &reference),

@@ -1,7 +1,7 @@
 //! Skills unfolded, and parts of things shown.
 
 use concertina_types::{
-    Blob, DisclosureKind, Disclosed, Fact, LineRange, OpenMode, OpenedSkill, Ref, SkillId, Subject,
+    Blob, Disclosed, DisclosureKind, Fact, LineRange, OpenMode, OpenedSkill, Ref, SkillId, Subject,
     limits,
 };
 
@@ -50,12 +50,14 @@ impl<'a> Deciding<'a> {
             return Ok(entry);
         }
         // Names are taken as ids, so that a qualified one means the same skill.
-        let known = |name: &str| {
-            SkillId::new(name).ok().and_then(|id| self.world.snapshot.skill(&id))
-        };
+        let known =
+            |name: &str| SkillId::new(name).ok().and_then(|id| self.world.snapshot.skill(&id));
         let requires = |name: &str| -> Vec<String> {
             let needs = known(name).map(|entry| entry.requires.as_slice()).unwrap_or_default();
-            needs.iter().map(|need| known(need).map_or(need.clone(), |entry| entry.id.to_string())).collect()
+            needs
+                .iter()
+                .map(|need| known(need).map_or(need.clone(), |entry| entry.id.to_string()))
+                .collect()
         };
         let used = |name: &str| self.state.used.keys().any(|used| used.as_str() == name);
         match procedure::missing(entry.id.as_str(), &requires, &used) {
@@ -63,7 +65,8 @@ impl<'a> Deciding<'a> {
             Ok(missing) if !missing.is_empty() => {
                 let missing: Vec<String> =
                     missing.iter().map(|name| format!("skill:{name}")).collect();
-                let text = format!("skill:{id} comes after {}; open that first", missing.join(", then "));
+                let text =
+                    format!("skill:{id} comes after {}; open that first", missing.join(", then "));
                 Err(Refusal::new("REQUIRES_FIRST", text))
             }
             Ok(_) => Ok(entry),
@@ -88,7 +91,8 @@ impl<'a> Deciding<'a> {
         let reference = Ref::skill(id.clone());
         let mut opened = OpenedSkill { by: origin.subject, ..skill.opened() };
         let mut after = self.state.without(id);
-        let evicted = (after.open.len() >= limits::OPEN_SKILLS).then(|| after.open.remove(0).opened.id);
+        let evicted =
+            (after.open.len() >= limits::OPEN_SKILLS).then(|| after.open.remove(0).opened.id);
         let open = OpenSkill::new(opened.clone(), self.state.seq + 1);
         after.open.push(open.clone());
         // The tools that come and go with it, whatever else is open: the text stays the same.
@@ -105,7 +109,9 @@ impl<'a> Deciding<'a> {
         let mut notes = Vec::new();
         // What is out of the ordinary comes first: clients cut what comes last.
         if let Some(oldest) = evicted {
-            notes.push(format!("skill:{oldest} was closed to make room; open it again when it is needed."));
+            notes.push(format!(
+                "skill:{oldest} was closed to make room; open it again when it is needed."
+            ));
             self.fact(actor(origin), Fact::SkillClosed { id: oldest });
         }
         if known.is_some_and(|known| known.opened.digest != skill.digest) {
@@ -144,7 +150,10 @@ impl<'a> Deciding<'a> {
         }
         let reference = Ref::skill(skill.id.clone());
         let lines = page.next().map(|next| {
-            (format!("1-{} of {}", page.lines.last, page.total), at_lines(&reference, next).to_string())
+            (
+                format!("1-{} of {}", page.lines.last, page.total),
+                at_lines(&reference, next).to_string(),
+            )
         });
         if let Some((shown, next)) = &lines {
             attributes.push(("lines", shown));
@@ -160,7 +169,10 @@ impl<'a> Deciding<'a> {
         let files: Vec<String> = skill
             .knowledge
             .iter()
-            .map(|path| Ref::Skill { id: skill.id.clone(), part: Some(path.clone()), lines: None }.to_string())
+            .map(|path| {
+                Ref::Skill { id: skill.id.clone(), part: Some(path.clone()), lines: None }
+                    .to_string()
+            })
             .collect();
         if !files.is_empty() {
             let files: Vec<&str> = files.iter().map(String::as_str).collect();

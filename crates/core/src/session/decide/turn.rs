@@ -6,9 +6,9 @@ use concertina_types::{
 
 use super::super::answer::Refusal;
 use super::super::command::Origin;
+use super::super::state::State;
 use super::super::tools::{mechanism, tool_definitions};
 use super::super::view::{Part, View};
-use super::super::state::State;
 use super::super::visibility::{is_listed, menus, visible_tools};
 use super::super::world::World;
 use super::draft::Deciding;
@@ -24,7 +24,8 @@ impl Deciding<'_> {
         settings: String,
     ) {
         if self.state.session.is_some() {
-            let text = "this session has begun; what it runs under cannot be changed, so start another";
+            let text =
+                "this session has begun; what it runs under cannot be changed, so start another";
             return self.refuse(&Origin::user(), "start", Refusal::new("ALREADY_STARTED", text));
         }
         let settings = self.keep(settings);
@@ -36,11 +37,12 @@ impl Deciding<'_> {
     pub(super) fn observe(&mut self, fact: Fact, content: Vec<String>) {
         let actor = match fact {
             Fact::ModelReplied { .. } | Fact::TaskFinished { .. } => Actor::Model,
-            Fact::ModelAsked { .. } | Fact::ModelFailed { .. } | Fact::SessionInterrupted { .. } => {
-                Actor::System
-            }
+            Fact::ModelAsked { .. }
+            | Fact::ModelFailed { .. }
+            | Fact::SessionInterrupted { .. } => Actor::System,
             _ => {
-                let text = format!("{} is decided by a command and cannot be observed", fact.kind());
+                let text =
+                    format!("{} is decided by a command and cannot be observed", fact.kind());
                 let refusal = Refusal::new("NOT_OBSERVABLE", text);
                 return self.refuse(&Origin::user(), "observe", refusal);
             }
@@ -70,11 +72,34 @@ impl Deciding<'_> {
 
     pub(super) fn turn(&mut self) {
         self.fact(Actor::System, Fact::TurnStarted {});
-        let unchanged = self.state.listed.is_some() && self.state.listed == self.state.snapshot;
+        let unchanged = self.state.listed.is_some()
+            && self.state.listed == self.state.snapshot
+            && self.state.listed_activated == self.state.activated;
         match self.world.listed {
             _ if unchanged => {}
             Some(listed) if self.state.index.is_some() => self.disclose_delta(listed),
             _ => self.disclose_index(),
+        }
+    }
+
+    /// A file was touched. What is active already, or known already, is not said again.
+    pub(super) fn touch(
+        &mut self,
+        path: &str,
+        activated: Vec<(SkillId, String)>,
+        nested: Vec<String>,
+    ) {
+        for directory in nested.into_iter().filter(|new| !self.state.nested.contains(new)) {
+            self.fact(Actor::System, Fact::NestedDiscovered { directory, path: path.to_owned() });
+        }
+        for (id, pattern) in activated {
+            let waits = self.world.snapshot.skill(&id).is_some_and(|entry| !entry.paths.is_empty());
+            if waits && !self.state.activated.contains(&id) {
+                self.fact(
+                    Actor::System,
+                    Fact::SkillActivated { id, path: path.to_owned(), pattern },
+                );
+            }
         }
     }
 
@@ -92,7 +117,9 @@ impl Deciding<'_> {
     fn disclose_delta(&mut self, listed: &Snapshot) {
         let (state, world) = (self.state, self.world);
         let shown = |entry: &SkillEntry| is_listed(state, world, entry);
-        let diff = world.snapshot.diff(listed, &shown, &shown);
+        let then = State { activated: state.listed_activated.clone(), ..state.clone() };
+        let shown_then = |entry: &SkillEntry| is_listed(&then, world, entry);
+        let diff = world.snapshot.diff(listed, &shown, &shown_then);
         let mut tools = standing_tools(state, world);
         if tools == standing_tools(state, &World { snapshot: listed, ..*world }) {
             tools.clear();
@@ -129,7 +156,10 @@ impl Deciding<'_> {
     fn index_budget(&self, tools: &str) -> Budget {
         let fixed = View {
             tools: tool_definitions(),
-            system: vec![super::super::view::Block { part: Part::Mechanism, text: mechanism().into() }],
+            system: vec![super::super::view::Block {
+                part: Part::Mechanism,
+                text: mechanism().into(),
+            }],
             messages: Vec::new(),
         };
         let fixed: Tokens = fixed.tokens(self.world.counter).into_values().sum();
@@ -170,8 +200,7 @@ impl Deciding<'_> {
         }
         for child in self.state.children.keys() {
             let result = self.keep(String::new());
-            let fact =
-                Fact::ChildFinished { child: child.clone(), completed: false, result };
+            let fact = Fact::ChildFinished { child: child.clone(), completed: false, result };
             self.fact(Actor::System, fact);
         }
         let unanswered: Vec<String> =
@@ -184,7 +213,13 @@ impl Deciding<'_> {
         self.decision.answer = None;
     }
 
-    pub(super) fn find(&mut self, origin: &Origin, query: String, hits: &[(Ref, String)], enough: bool) {
+    pub(super) fn find(
+        &mut self,
+        origin: &Origin,
+        query: String,
+        hits: &[(Ref, String)],
+        enough: bool,
+    ) {
         let refs: Vec<Ref> = hits.iter().map(|(reference, _)| reference.clone()).collect();
         let shown: Vec<String> = hits
             .iter()
@@ -196,7 +231,11 @@ impl Deciding<'_> {
         let shown = shown.join("\n");
         let page = excerpt(&shown, None, limits::RESULT_BYTES * 9 / 10);
         let more = page.next().map_or(0, |next| next.last - next.first + 1);
-        let more = if more > 0 { format!("{more} more did not fit; ask for fewer.\n") } else { String::new() };
+        let more = if more > 0 {
+            format!("{more} more did not fit; ask for fewer.\n")
+        } else {
+            String::new()
+        };
         let text = match (hits.is_empty(), enough) {
             (true, _) => {
                 let menus = menus(self.state, self.world);

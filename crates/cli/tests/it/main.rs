@@ -1,0 +1,21 @@
+//! The command line as people and programs use it: the real binary, in directories of its own.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says when it is skipped"
+)]
+
+mod bad_input;
+mod disclosure;
+mod format;
+mod kit;
+mod opening;
+mod run;
+mod schemas;
+mod sessions;
+mod sources;
+mod terminal;
+mod transcripts;

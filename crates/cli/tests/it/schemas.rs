@@ -1,0 +1,122 @@
+//! What `--json` writes is what `docs/schemas` says.
+
+use std::collections::BTreeSet;
+
+use concertina_format::parameters::{check_schema, unsupported_keywords};
+use serde_json::Value;
+
+use crate::kit::{Place, repository, write};
+
+fn schema(name: &str) -> Value {
+    let path = repository(&format!("docs/schemas/{name}.json"));
+    serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap()
+}
+
+/// Every fixed field of `value` that `schema` does not tell of.
+fn untold(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            let Some(properties) = schema["properties"].as_object() else { return };
+            for (name, value) in map {
+                let here = format!("{at}/{name}");
+                match properties.get(name) {
+                    Some(schema) => untold(schema, value, &here, found),
+                    None if schema.get("additionalProperties").is_none() => found.push(here),
+                    None => {}
+                }
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                untold(&schema["items"], item, &format!("{at}/-"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_command_writes_what_its_schema_says() {
+    let place = Place::harbour();
+    let script = r#"{"script": "v1", "dialogues": [{"turns": [
+        {"calls": [{"name": "call", "arguments": {"tool": "clock"}}]}, {"say": "Done."}]}]}"#;
+    write(
+        &place.work(),
+        &format!(
+            "//- model.json\n{script}\n//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n"
+        ),
+    );
+    let session = place.session();
+    let id = session.as_str();
+    let args = r#"{"port": "north"}"#;
+    let mut unused: BTreeSet<String> = std::fs::read_dir(repository("docs/schemas"))
+        .unwrap()
+        .filter_map(|file| {
+            Some(file.unwrap().file_name().to_str()?.strip_suffix(".json")?.to_owned())
+        })
+        .collect();
+    for (name, command) in [
+        ("skill-list", &["skill", "list", "--all"][..]),
+        ("skill-list-render", &["skill", "list", "--render"]),
+        ("skill-show", &["skill", "show", "tides"]),
+        ("skill-show", &["skill", "show", "quiet"]),
+        ("skill-check", &["skill", "check", "."]),
+        ("skill-plan", &["skill", "plan", "tides"]),
+        ("tool-list", &["tool", "list", "--all"]),
+        ("tool-show", &["tool", "show", "clock"]),
+        ("tool-menu", &["tool", "menu"]),
+        ("find", &["find", "high water"]),
+        ("find", &["find", "quantum chromodynamics"]),
+        ("explain", &["explain", "skill:tides", "--query", "water"]),
+        ("explain", &["explain", "skill:berths"]),
+        ("explain", &["explain", "tool:clock"]),
+        ("session-turn", &["session", "turn", id, "When is high water?"]),
+        ("error", &["call", "clock", "--session", id]),
+        ("open-skill", &["open", "skill:tides", "--args", args, "--session", id]),
+        ("open-skill", &["open", "skill:pilots"]),
+        ("open-skill", &["open", "skill:logbook", "--dry-run", "--args", "a b"]),
+        ("answer", &["call", "clock", "--session", id]),
+        ("answer", &["open", "skill:tides#rules", "--session", id]),
+        ("session-hooks", &["session", "hooks", id]),
+        ("session-show", &["session", "show", id]),
+        ("session-context", &["session", "context", id]),
+        ("session-render", &["session", "render", id]),
+        ("session-render", &["session", "render", "--layer", "index"]),
+        ("session-compact", &["session", "compact", id]),
+        ("session-resume", &["session", "resume", id]),
+        ("answer", &["close", "skill:tides", "--session", id]),
+        ("session-new", &["session", "new"]),
+        ("session-list", &["session", "list"]),
+        ("run", &["run", ".", "A task", "--model", "scripted:model.json"]),
+        ("session-show", &["session", "show", "last"]),
+        ("tokens", &["tokens", "model.json"]),
+        ("error", &["find", "--nonsense"]),
+        ("error", &["run", ".", "A task", "--model", "nonsense"]),
+    ] {
+        let schema = schema(name);
+        let value = place.run(&[command, &["--json"]].concat()).json();
+        let errors: Vec<String> =
+            check_schema(&schema, &value).iter().map(ToString::to_string).collect();
+        assert!(errors.is_empty(), "{command:?} against {name}: {errors:?}\n{value:#}");
+        let mut left_out = Vec::new();
+        untold(&schema, &value, "", &mut left_out);
+        assert!(left_out.is_empty(), "{name} does not tell of {left_out:?}");
+        unused.remove(name);
+    }
+    assert!(unused.is_empty(), "no command was checked against {unused:?}");
+}
+
+#[test]
+fn the_schemas_use_only_what_is_checked() {
+    for file in std::fs::read_dir(repository("docs/schemas")).unwrap() {
+        let file = file.unwrap().file_name();
+        let Some(name) = file.to_str().unwrap().strip_suffix(".json") else { continue };
+        let schema = schema(name);
+        assert_eq!(unsupported_keywords(&schema), [""; 0], "{name}");
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
+        assert!(
+            schema["required"].as_array().is_some_and(|required| !required.is_empty()),
+            "{name}"
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! What a skill declares against what its body does with it.
+
+use std::collections::BTreeSet;
+
+use super::Report;
+use super::outline::Outline;
+use crate::skill::Document;
+use crate::skill::codes::Code;
+
+/// Names that a permission may use besides parameters: variables of the session.
+const SESSION_VARIABLES: &[&str] = &[
+    "skill_dir", "session_id", "project_dir", "claude_skill_dir", "claude_session_id", "claude_project_dir",
+    "claude_plugin_root", "claude_plugin_data", "home", "tmp", "tmpdir", "cwd", "workspace",
+];
+
+pub(super) fn look(document: &Document, outline: &Outline, report: &mut Report<'_>) {
+    if !document.permissions.is_empty() && document.version.is_none() {
+        let message = "permissions are declared and no version: a change of what the skill does cannot be seen";
+        report.whole(Code::NoVersion, message);
+    }
+    parameters(document, outline, report);
+    placeholders(document, outline, report);
+    tools(document, report);
+}
+
+/// Parameters and arguments that the body never mentions.
+fn parameters(document: &Document, outline: &Outline, report: &mut Report<'_>) {
+    let body = report.body;
+    // `$ARGUMENTS` and `$0` take whatever was passed.
+    let positional = body.contains("$ARGUMENTS")
+        || body.split('$').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let arguments = document.arguments.iter().filter(|_| !positional);
+    let declared = document.parameters.iter().map(|parameter| &parameter.name).chain(arguments);
+    let scopes: String = scopes(document).collect();
+    let words = fold(body);
+    for name in declared {
+        let mentioned = !fold(name).is_empty() && (has_word(&words, &fold(name)) || scopes.contains(&format!("${{{name}}}")));
+        if !mentioned && !outline.prose.is_empty() {
+            let message = format!("the body never mentions the parameter `{name}`");
+            report.whole(Code::ParameterUnused, message);
+        }
+    }
+}
+
+/// Lower case, with one separator for all that names are written with.
+fn fold(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, '-' | '_') { ' ' } else { c.to_ascii_lowercase() }).collect()
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
+        // A plural is a mention.
+        let after = after.filter(|c| *c != 's');
+        !inside(before) && !inside(after)
+    })
+}
+
+fn scopes(document: &Document) -> impl Iterator<Item = &str> {
+    let permissions = &document.permissions;
+    let paths = permissions.read.iter().chain(&permissions.write).flat_map(|scope| &scope.paths);
+    let domains = permissions.network.iter().flat_map(|scope| &scope.domains);
+    paths.chain(domains).chain(&permissions.execute).map(String::as_str)
+}
+
+/// `${name}` without a parameter of that name: in permissions always, in the body only where the
+/// skill declares names at all, because there it may belong to a script or to a template.
+fn placeholders(document: &Document, outline: &Outline, report: &mut Report<'_>) {
+    let declared: BTreeSet<&str> = document
+        .parameters
+        .iter()
+        .map(|parameter| parameter.name.as_str())
+        .chain(document.arguments.iter().map(String::as_str))
+        .collect();
+    let unknown = |name: &str| {
+        !declared.contains(name)
+            && !SESSION_VARIABLES.iter().any(|known| known.eq_ignore_ascii_case(name))
+    };
+    let mut told = BTreeSet::new();
+    for (_, name) in scopes(document).flat_map(braced) {
+        if unknown(name) && told.insert(name) {
+            let message = format!("`${{{name}}}` in `permissions` is no parameter");
+            report.whole(Code::PlaceholderUnknown, message);
+        }
+    }
+    if declared.is_empty() {
+        return;
+    }
+    for piece in outline.words() {
+        for (offset, name) in braced(&piece.text) {
+            let ours = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+            if ours && unknown(name) && told.insert(name) {
+                let at = report.body.get(piece.at..).and_then(|rest| rest.find(&format!("${{{name}}}")));
+                let message = format!("`${{{name}}}` is no parameter");
+                report.body(Code::PlaceholderUnknown, piece.at + at.unwrap_or(offset), message);
+            }
+        }
+    }
+}
+
+/// The names in `${…}`, and where they begin.
+fn braced(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.match_indices("${").filter_map(|(at, mark)| {
+        let rest = text.get(at + mark.len()..)?;
+        let name = rest.get(..rest.find('}')?)?;
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        (!name.is_empty() && name.bytes().all(plain)).then_some((at, name))
+    })
+}
+
+fn tools(document: &Document, report: &mut Report<'_>) {
+    let lists = [
+        ("allowed-tools", &document.allowed_tools),
+        ("disallowed-tools", &document.disallowed_tools),
+        ("permissions.tools", &document.permissions.tools),
+    ];
+    for (key, patterns) in lists {
+        for pattern in patterns.iter().filter(|pattern| !is_tool_pattern(pattern)) {
+            let message = format!("`{pattern}` in `{key}` has no form of a tool");
+            report.whole(Code::ToolPattern, message);
+        }
+    }
+}
+
+/// `Name`, `Name(anything)`, `server/tool`, `mcp__server__tool`, each with `*` anywhere.
+fn is_tool_pattern(pattern: &str) -> bool {
+    let (name, rule) = match pattern.split_once('(') {
+        Some((name, rest)) => match rest.strip_suffix(')') {
+            Some(rule) => (name, Some(rule)),
+            None => return false,
+        },
+        None => (pattern, None),
+    };
+    let letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '*' | '?');
+    name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '*'))
+        && name.chars().all(letter)
+        && rule.is_none_or(|rule| !rule.trim().is_empty())
+}

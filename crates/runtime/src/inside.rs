@@ -1,0 +1,17 @@
+//! Staying inside a directory.
+
+use std::path::{Component, Path, PathBuf};
+
+/// The file that `path` means in `directory`; none where it leads out: absolute, with `..` or a
+/// backslash, or through a link. What is not there yet is judged by the nearest thing that is.
+pub(crate) fn inside(directory: &Path, path: &str) -> Option<PathBuf> {
+    let relative = Path::new(path);
+    let is_plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if path.contains(['\\', '\0']) || !relative.components().all(is_plain) {
+        return None;
+    }
+    let full = directory.join(relative);
+    let Ok(root) = directory.canonicalize() else { return Some(full) };
+    let there = full.ancestors().find(|at| at.symlink_metadata().is_ok())?;
+    there.canonicalize().is_ok_and(|real| real.starts_with(root)).then_some(full)
+}

@@ -1,0 +1,117 @@
+//! From what a model wrote to one of the four verbs.
+
+use concertina_core::catalog::search::Kind;
+use concertina_core::session::Origin;
+use concertina_types::{ModelCall, Ref, ToolName};
+use serde_json::Value;
+
+use super::{OpenOptions, Reply, Session};
+use crate::Cancel;
+use crate::error::RuntimeError;
+use crate::find::FindRequest;
+use crate::workspace::Workspace;
+
+impl Session {
+    /// Does what a model wrote, whatever it wrote: one of the four tools, or a refusal that says
+    /// what would have worked.
+    pub fn dispatch(
+        &mut self,
+        workspace: &mut Workspace,
+        call: &ModelCall,
+        can_fork: bool,
+        cancel: &Cancel,
+    ) -> Result<Reply, RuntimeError> {
+        let origin = Origin::model(call.id.clone());
+        let written = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
+        let arguments: Value = match serde_json::from_str(written) {
+            Ok(arguments @ Value::Object(_)) => arguments,
+            Ok(_) => {
+                let reason = format!("the arguments of {} must be a JSON object", call.name);
+                return self.refuse(origin, call.name.clone(), "BAD_ARGUMENTS", reason);
+            }
+            Err(error) => {
+                let reason = format!(
+                    "the arguments of {} are not JSON ({error}); write them again",
+                    call.name
+                );
+                return self.refuse(origin, call.name.clone(), "BAD_ARGUMENTS", reason);
+            }
+        };
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let missing = |name: &str| format!("{} needs `{name}`, a text", call.name);
+        match call.name.as_str() {
+            "find" => {
+                let Some(query) = text("query") else {
+                    return self.refuse(origin, "find", "BAD_ARGUMENTS", missing("query"));
+                };
+                let request = match find_request(query, &arguments) {
+                    Ok(request) => request,
+                    Err(reason) => return self.refuse(origin, "find", "BAD_ARGUMENTS", reason),
+                };
+                Ok(self.find(workspace, origin, &request)?.1)
+            }
+            "open" => {
+                let Some(reference) = text("ref") else {
+                    return self.refuse(origin, "open", "BAD_ARGUMENTS", missing("ref"));
+                };
+                let options = OpenOptions {
+                    part: text("part").map(str::to_owned),
+                    arguments: inner_object(&arguments, "args"),
+                    can_fork,
+                    ..OpenOptions::default()
+                };
+                self.open(workspace, origin, reference, &options)
+            }
+            "call" => {
+                let Some(tool) = text("tool") else {
+                    return self.refuse(origin, "call", "BAD_ARGUMENTS", missing("tool"));
+                };
+                let inner = inner_object(&arguments, "args");
+                self.call(workspace, origin, tool, inner, cancel)
+            }
+            "close" => match text("ref") {
+                Some(reference) => self.close(origin, reference),
+                None => self.refuse(origin, "close", "BAD_ARGUMENTS", missing("ref")),
+            },
+            other => {
+                // Models often write a tool's own name where `call` belongs.
+                let known = ToolName::new(other).ok().and_then(|name| self.snapshot.tool(&name));
+                let hint = match known {
+                    Some(tool) => {
+                        format!(r#"to run it, use call with {{"tool": "{}"}}"#, tool.name)
+                    }
+                    None => "there are find, open, call and close".to_owned(),
+                };
+                let reason = format!("there is no function {other}; {hint}");
+                self.refuse(origin, other, "UNKNOWN_TOOL", reason)
+            }
+        }
+    }
+}
+
+/// An argument that is an object. Some models send it as a text that holds JSON.
+fn inner_object(arguments: &Value, name: &str) -> Value {
+    match arguments.get(name) {
+        Some(Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
+        }
+        Some(value) => value.clone(),
+        None => Value::Null,
+    }
+}
+
+fn find_request(query: &str, arguments: &Value) -> Result<FindRequest, String> {
+    let text =
+        |name: &str| arguments.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let kind =
+        text("kind").map(str::parse::<Kind>).transpose().map_err(|error| error.to_string())?;
+    let within =
+        text("in").map(str::parse::<Ref>).transpose().map_err(|error| error.to_string())?;
+    let limit = arguments.get("k").and_then(Value::as_u64).and_then(|k| usize::try_from(k).ok());
+    Ok(FindRequest {
+        query: query.to_owned(),
+        kind,
+        within,
+        limit: limit.map(|limit| limit.clamp(1, 50)),
+    })
+}

@@ -1,0 +1,106 @@
+//! Tools from settings: what the catalogue says of each, and what runs it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use concertina_core::catalog::{Category, ToolEntry};
+use concertina_core::policy::Pattern;
+use concertina_format::config::{self, Config, SqliteSource, ToolKind};
+use concertina_types::{Diagnostic, Digest, Severity, Tokens, ToolName, canonical_json};
+use serde_json::json;
+
+use super::{ExecTool, Runner, SqliteTool};
+use crate::settings::SettingsFile;
+
+/// The tools of a workspace.
+#[derive(Debug, Default)]
+pub(crate) struct Defined {
+    /// What the catalogue says of them, sorted by name.
+    pub(crate) tools: Vec<ToolEntry>,
+    /// The categories that they sit in.
+    pub(crate) categories: BTreeMap<String, Category>,
+    /// What all definitions together take.
+    pub(crate) tokens: Tokens,
+    /// What runs them.
+    pub(crate) runners: BTreeMap<ToolName, Runner>,
+    /// Why one was left out, with the file that defines it.
+    pub(crate) findings: Vec<(PathBuf, Diagnostic)>,
+}
+
+/// Makes the tools that `config` defines. One that cannot be made costs only itself.
+pub(crate) fn define(
+    config: &Config,
+    from: &BTreeMap<ToolName, SettingsFile>,
+    home: &Path,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Defined {
+    let mut defined = Defined::default();
+    for (name, category) in &config.menu {
+        let category = Category {
+            title: category.title.clone().unwrap_or_default(),
+            description: category.description.clone().unwrap_or_default(),
+        };
+        defined.categories.insert(name.clone(), category);
+    }
+    for (name, tool) in &config.tools {
+        let Some(from) = from.get(name) else { continue };
+        match runner(tool, from, home, variable) {
+            Ok(runner) => {
+                let entry = entry(config, name, tool, runner.kind());
+                defined.tokens += concertina_tokens::count(&canonical_json(
+                    &json!({"tool": name, "description": entry.description, "args": entry.parameters}),
+                ));
+                defined.tools.push(entry);
+                defined.runners.insert(name.clone(), runner);
+            }
+            Err(why) => {
+                let message = format!("tool {name} was left out: {why}");
+                let found = Diagnostic::new("TOOL_LEFT_OUT", Severity::Error, message);
+                defined.findings.push((from.location(), found));
+            }
+        }
+    }
+    defined
+}
+
+fn runner(
+    tool: &config::Tool,
+    from: &SettingsFile,
+    home: &Path,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Runner, String> {
+    Ok(match &tool.kind {
+        ToolKind::Exec(exec) => {
+            exec.cwd.as_ref().map(|cwd| from.path(cwd)).transpose()?;
+            Runner::Exec(ExecTool::new(exec.clone(), variable))
+        }
+        ToolKind::Sqlite(sqlite) => Runner::Sqlite(match &sqlite.source {
+            SqliteSource::Database(path) => SqliteTool::database(from.path(path)?, sqlite.max_rows),
+            SqliteSource::Seed(path) => {
+                SqliteTool::seeded(from.path(path)?, home.to_owned(), sqlite.max_rows)
+            }
+        }),
+    })
+}
+
+fn entry(config: &Config, name: &ToolName, tool: &config::Tool, runner: &str) -> ToolEntry {
+    let covers =
+        |text: &String| Pattern::new(text).is_ok_and(|pattern| pattern.matches(name.as_str()));
+    let category = tool.category.clone().or_else(|| {
+        let found = config.menu.iter().find(|(_, category)| category.tools.iter().any(covers));
+        found.map(|(name, _)| name.clone())
+    });
+    let definition = serde_json::to_value(tool).unwrap_or_default();
+    ToolEntry {
+        name: name.clone(),
+        description: tool.description.clone().unwrap_or_default(),
+        parameters: tool.parameters.clone(),
+        category: category.unwrap_or_default(),
+        danger: tool.danger,
+        needs_skill: tool.needs_skill.clone(),
+        trusted: true,
+        runner: runner.to_owned(),
+        permissions: tool.permissions.clone(),
+        digest: Digest::of(canonical_json(&definition).as_bytes()),
+    }
+}
