@@ -21,7 +21,9 @@ fn bounded(found: &[Diagnostic], input: usize) {
     assert!(found.len() <= 64 + 2 * input, "{} findings for {input} bytes", found.len());
     for one in found {
         assert!(one.message.len() <= 8 * input + 1_000, "a long message: {}", one.message.len());
-        assert!(one.line.is_none_or(|line| line >= 1) && one.column.is_none_or(|column| column >= 1));
+        assert!(
+            one.line.is_none_or(|line| line >= 1) && one.column.is_none_or(|column| column >= 1)
+        );
     }
 }
 
@@ -55,10 +57,20 @@ pub fn frontmatter(bytes: &[u8]) {
     );
     let Some(document) = &whole.document else { return };
     assert!(!document.name.is_empty());
-    assert!(whole.text.get(document.body.start..document.body.end).is_some(), "{:?}", document.body);
-    // The decoded text is a file that says the same.
-    let again = parse(whole.text.as_bytes(), ORIGIN, Mode::Lenient);
-    assert_eq!(again.document.as_ref().map(index), Some(index(document)), "a second reading differs");
+    assert!(
+        whole.text.get(document.body.start..document.body.end).is_some(),
+        "{:?}",
+        document.body
+    );
+    // The decoded text is a file that says the same, unless removed characters moved its borders.
+    let removed = |found: &Diagnostic| {
+        matches!(&*found.code, "HIDDEN_CHARACTER" | "BIDI_CONTROL" | "CONTROL_CHARACTER")
+    };
+    if !whole.diagnostics.iter().any(removed) && !whole.text.starts_with('\u{feff}') {
+        let again = parse(whole.text.as_bytes(), ORIGIN, Mode::Lenient);
+        let again = again.document.as_ref().map(index);
+        assert_eq!(again, Some(index(document)), "a second reading differs");
+    }
     let body = whole.body();
     for section in sections(body) {
         assert!(body.get(section.span.start..section.span.end).is_some(), "{section:?}");
@@ -128,7 +140,9 @@ pub fn expansion(bytes: &[u8]) {
     /// A private character that no input holds.
     const MARK: &str = "\u{f8ff}";
     let text = String::from_utf8_lossy(bytes).replace(MARK, "");
-    let (body, value) = text.split_once('\0').unwrap_or((&text, "$0 !`id` ${SESSION_ID}"));
+    let (whole, value) = text.split_once('\0').unwrap_or((&text, "$0 !`id` ${SESSION_ID}"));
+    // Named arguments stand quoted in `$ARGUMENTS`, and below a body that uses none: forms of their own.
+    let body = &format!("$name\n\n{}", whole.replace("ARGUMENTS", "name"));
     for profile in [Profile::Safe, Profile::Claude] {
         let with = |value: &str| {
             let arguments = BTreeMap::from([("name".to_owned(), value.into())]);
@@ -156,9 +170,9 @@ pub fn expansion(bytes: &[u8]) {
         assert!(done.len() <= filled.text.len() + value.len() * outputs.len());
         // With arguments as they were typed.
         let typed = Expansion { profile, raw_arguments: Some(value), ..Expansion::default() };
-        let expanded = expand(body, &typed);
-        assert!(expanded.text.len() <= EXPANDED_BYTES + body.len());
-        bounded(&expanded.diagnostics, body.len());
+        let expanded = expand(whole, &typed);
+        assert!(expanded.text.len() <= EXPANDED_BYTES + whole.len());
+        bounded(&expanded.diagnostics, whole.len());
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod arch;
 mod bench;
+mod fuzz;
 mod links;
 mod readme;
 mod requirements;
@@ -38,6 +39,7 @@ usage: cargo xtask COMMAND
   links         relative links and anchors of every Markdown file
   readme        runs the commands that README.md shows and compares what they print
   bench         CPU time and memory of a cold listing of 2,000 skills, beside a floor
+  fuzz [--seconds N]  the properties of fuzz/ on mutated seeds, for 60 seconds unless said otherwise
   floor DIR     the floor: reads every SKILL.md below DIR and does nothing with it
   token-table   writes the tables of concertina-tokens again; start it as
                 cargo run -p xtask --features token-table -- token-table";
@@ -73,6 +75,8 @@ fn run(arguments: &[&str]) -> Outcome<ExitCode> {
             bench::run(&Workspace::locate()?)?;
             true
         }
+        ["fuzz"] => fuzz::run(&Workspace::locate()?, None)?,
+        ["fuzz", "--seconds", seconds] => fuzz::run(&Workspace::locate()?, Some(seconds))?,
         ["floor", directory] => {
             println!("{}", bench::floor(directory.as_ref())?);
             true

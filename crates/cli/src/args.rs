@@ -7,6 +7,8 @@ use concertina_types::{env, limits};
 
 const AFTER_HELP: &str = "\
 First steps:
+  concertina doctor                    what is here, what a model sees of it, what to do next
+  concertina trust                     let the model see what this workspace brings
   concertina skill list                what exists here, and who may see it
   concertina skill list --render       the exact index that a model would be shown
   concertina explain skill:NAME        why a skill is or is not visible
@@ -41,7 +43,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Say what is here, what a model sees of it, what is lost on the way, and what to do next
-    Doctor(DoctorArgs),
+    Doctor,
     /// Let a model work in a directory that holds skills and tools
     Run(RunArgs),
     /// List, show and check skills
@@ -60,6 +62,10 @@ pub(crate) enum Command {
     Close(CloseArgs),
     /// Say whether something is visible and callable, and why
     Explain(ExplainArgs),
+    /// Report that a file was read, written or edited: skills that wait for it become active
+    Touch(TouchArgs),
+    /// Trust the skills and settings that a workspace brings, as they are now
+    Trust(TrustArgs),
     /// Begin, look at and take up sessions
     #[command(subcommand)]
     Session(SessionCommand),
@@ -100,18 +106,21 @@ pub(crate) enum Who {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Commands {
+    /// Do not open the skill
+    Abort,
+    /// Say in its place that it was not run, and why
+    Mark,
+    /// Put nothing in its place
+    Skip,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileArg {
     /// Positional arguments only where the skill opts in, never in code
     Safe,
     /// As Claude Code expands them
     Claude,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {
-    /// Look for skills in this directory only; may be given several times
-    #[arg(long, value_name = "DIR")]
-    pub(crate) root: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -202,6 +211,12 @@ pub(crate) struct CheckArgs {
     /// Accept only what the standard allows
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Check again whenever a file changes, until stopped
+    #[arg(long, conflicts_with = "sarif")]
+    pub(crate) watch: bool,
+    /// Print the findings as SARIF, for code hosts and editors
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) sarif: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -281,7 +296,10 @@ pub(crate) struct OpenArgs {
     /// Whose rules of expansion apply
     #[arg(long, default_value = "safe")]
     pub(crate) profile: ProfileArg,
-    /// Show what would be opened and record nothing
+    /// What happens where a command in the skill's text may not run
+    #[arg(long, value_name = "HOW", default_value = "mark")]
+    pub(crate) commands: Commands,
+    /// Show what would be opened, run nothing and record nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// List every token that was replaced
@@ -328,9 +346,49 @@ pub(crate) struct ExplainArgs {
     /// What a user said: where the thing ranks for it, and what beats it
     #[arg(long, value_name = "TEXT")]
     pub(crate) query: Option<String>,
+    /// What a touch of this file would do: each pattern that the skill waits for, and its result
+    #[arg(long, value_name = "PATH")]
+    pub(crate) touch: Option<PathBuf>,
     /// Explain for a person or for the model
     #[arg(long = "as", value_name = "WHO", default_value = "model")]
     pub(crate) reader: Who,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Operation {
+    /// It was read
+    Read,
+    /// It was written
+    Write,
+    /// It was edited
+    Edit,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TouchArgs {
+    /// The files, relative to the workspace or absolute
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What was done to them; each of them activates alike
+    #[arg(long, value_name = "WHAT", default_value = "read")]
+    pub(crate) op: Operation,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// What to trust: a workspace, a directory in it, or one skill
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// Take trust back
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) undo: bool,
+    /// Only list what would be trusted, and whether it is
+    #[arg(long)]
+    pub(crate) list: bool,
 }
 
 #[derive(Debug, Subcommand)]

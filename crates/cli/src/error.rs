@@ -92,10 +92,10 @@ fn exit_of(code: &str) -> Exit {
         "NOT_FOUND" | "UNKNOWN_TOOL" | "NO_SUCH_PART" | "NO_SUCH_FILE" | "NO_SUCH_LINES"
         | "SKILL_GONE" | "NOT_OPEN" | "UNKNOWN_CALL" => Exit::NotFound,
         "BAD_ARGUMENTS" | "BAD_REF" | "BAD_SCOPE" | "NOT_CLOSABLE" | "NOT_TEXT" => Exit::Usage,
-        "SQL_ERROR" | "TOO_LARGE" | "REQUIRES_CYCLE" => Exit::Findings,
+        "SQL_ERROR" | "TOO_LARGE" | "FILE_TOO_LARGE" | "REQUIRES_CYCLE" => Exit::Findings,
         "UNREADABLE" | "TIMEOUT" | "CANCELLED" | "NOT_STARTED" | "LOST" | "TOOL_GONE"
         | "DATABASE_MISSING" | "DATABASE_CORRUPT" | "SEED_MISSING" | "SEED_FAILED"
-        | "INTERRUPTED" | "BUSY" => Exit::Environment,
+        | "INTERRUPTED" | "BUSY" | "NO_DIRECTORY" => Exit::Environment,
         _ => Exit::Denied,
     }
 }
@@ -107,9 +107,15 @@ fn advice(code: &str) -> Option<&'static str> {
             "a person can open it: leave out `--as model`"
         }
         "USER_DISABLED" => "only the model opens it; `--as model` shows what it would get",
+        "UNTRUSTED" => {
+            "look at its files, then: concertina trust; a person can open it without `--as model`"
+        }
+        "COMMAND_NOT_RUN" => {
+            "`--commands mark` opens it and says what did not run; permissions.execute allows commands"
+        }
         "NO_DESCRIPTION" => "add a `description` to its file; a person can open it as it is",
         "SECURITY_KEY_UNREADABLE" => "`concertina skill check` says what is wrong with the key",
-        "POLICY_DENIES" | "POLICY_ASKS" | "DESTRUCTIVE_HIDDEN" => {
+        "APPROVAL_NEEDED" | "POLICY_DENIES" | "POLICY_ASKS" | "DESTRUCTIVE_HIDDEN" => {
             "the rules are under [policy] in concertina.toml; `concertina explain REF` names the one"
         }
         "POLICY_UNREADABLE" => {

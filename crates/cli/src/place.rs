@@ -15,6 +15,10 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// Stands for a home that is not there: nothing can be read from it or written to it, so nothing is
+/// trusted. A relative path would let a workspace bring its own record of trust.
+const NO_HOME: &str = "/dev/null/concertina";
+
 /// The directory of managed settings.
 const MANAGED: &str = "/etc/concertina";
 
@@ -45,6 +49,29 @@ pub(crate) fn workspace(place: &PlaceArgs, out: &mut Output) -> Result<Workspace
     open(&current, &place.root, false, out)
 }
 
+/// The workspace in `root`, without a word on what was found in its settings.
+pub(crate) fn quietly(root: &Path) -> Result<Workspace, CliError> {
+    opened(root, &[], false)
+}
+
+fn opened(root: &Path, roots: &[PathBuf], only_workspace: bool) -> Result<Workspace, CliError> {
+    let options = WorkspaceOptions {
+        // Without a home nothing is kept, but skills can still be looked at.
+        home: home().unwrap_or_else(|_| PathBuf::from(NO_HOME)),
+        roots: roots.to_vec(),
+        only_workspace,
+        managed: Some(PathBuf::from(MANAGED)),
+        variable: &variable,
+        executor: None,
+    };
+    Ok(Workspace::open(root, options)?)
+}
+
+/// The repository that `root` lies in, or `root` itself: what one word of trust should cover.
+fn project(root: &Path) -> &Path {
+    root.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(root)
+}
+
 /// The workspace in `root`.
 pub(crate) fn open(
     root: &Path,
@@ -52,23 +79,34 @@ pub(crate) fn open(
     only_workspace: bool,
     out: &mut Output,
 ) -> Result<Workspace, CliError> {
-    let options = WorkspaceOptions {
-        // Without a home nothing is kept, but skills can still be looked at.
-        home: home().unwrap_or_default(),
-        roots: roots.to_vec(),
-        only_workspace,
-        managed: Some(PathBuf::from(MANAGED)),
-        variable: &variable,
-        executor: None,
-    };
-    let workspace = Workspace::open(root, options)?;
+    let workspace = opened(root, roots, only_workspace)?;
     for (path, found) in &workspace.loaded().findings {
         if found.severity == Severity::Info {
             continue;
         }
         out.say(finding(&path.display().to_string(), found));
     }
+    if let Some(why) = workspace.trust_unreadable() {
+        out.say(format!("warning: {why}, so nothing is trusted; `concertina trust PATH` begins anew [TRUST_UNREADABLE]"));
+    }
+    let waiting = workspace.untrusted();
+    if waiting > 0 {
+        out.say(self::waiting(&workspace, waiting));
+    }
     Ok(workspace)
+}
+
+/// That `number` skills and tools wait for trust, and what to do.
+pub(crate) fn waiting(workspace: &Workspace, number: usize) -> String {
+    let them = if number == 1 {
+        "skill or tool of this workspace waits"
+    } else {
+        "skills and tools of this workspace wait"
+    };
+    format!(
+        "note: {number} {them} for trust, and the model does not see what waits; look at it, then: concertina trust {} [UNTRUSTED]",
+        project(workspace.root()).display()
+    )
 }
 
 /// The workspace that a session was begun in.
@@ -120,6 +158,17 @@ pub(crate) fn kept(
     out: &mut Output,
 ) -> Result<(Workspace, Session), CliError> {
     let session = Session::resume(store()?, id)?;
+    if let Some(principal) =
+        place.principal.as_ref().filter(|name| **name != session.state().principal)
+    {
+        let message = format!(
+            "session {} acts for {}, not for {principal}",
+            session.id(),
+            session.state().principal
+        );
+        return Err(CliError::new(Exit::Denied, "OTHER_PRINCIPAL", message)
+            .help("begin a session for them: concertina session new --principal NAME"));
+    }
     let mut workspace = if place.root.is_empty() {
         reopen(&session.settings().site, out)?
     } else {

@@ -54,5 +54,6 @@ pub use concertina_runtime::{
 pub use concertina_store::{ContentStore, EventStore, Store, StoreError};
 pub use concertina_tokens as tokens;
 pub use concertina_types::{
-    Diagnostic, Digest, Event, Fact, ModelCall, Ref, SessionId, SkillId, Timestamp, Tokens, ToolName,
+    Diagnostic, Digest, Event, Fact, ModelCall, Ref, SessionId, SkillId, Timestamp, Tokens,
+    ToolName,
 };

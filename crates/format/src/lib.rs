@@ -1,8 +1,8 @@
 //! Reads SKILL.md and `concertina.toml`: text in, document and findings out.
 
-pub mod skill;
 pub mod config;
 pub mod expand;
+pub mod lint;
 mod nearest;
 pub mod parameters;
-pub mod lint;
+pub mod skill;

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use concertina_core::catalog::Loaded;
+use concertina_format::lint::{Summary, compare, lint};
 use concertina_format::skill::{Document, Mode, Origin, Status, parse};
-use concertina_types::{Diagnostic, Digest, Severity};
+use concertina_types::{Diagnostic, Digest, Severity, limits};
 
-use crate::sources::{FileSystem, Place, Source as _, file_name, name_by_place, read};
+use crate::sources::{FileSystem, Place, Source as _, file_name, inventory, name_by_place, read};
 
 /// One file that was checked.
 #[derive(Debug, Clone)]
@@ -20,8 +21,11 @@ pub struct Checked {
     pub status: Status,
     /// The digest of its bytes; none where they could not be read.
     pub digest: Option<Digest>,
-    /// What was found.
+    /// What was found while reading it.
     pub diagnostics: Vec<Diagnostic>,
+    /// What its author could do better. None of it keeps the skill from being used, and none of it
+    /// is part of the standard.
+    pub advice: Vec<Diagnostic>,
 }
 
 impl Checked {
@@ -35,7 +39,8 @@ impl Checked {
     }
 }
 
-/// Checks every skill at or below `paths`: files, skill directories, roots, repositories.
+/// Checks every skill at or below `paths`: files, skill directories, roots, repositories. Where there
+/// are more than [`limits::ADVISED_FILES`], there is no advice.
 pub fn check(paths: &[PathBuf], mode: Mode) -> Vec<Checked> {
     let mut source = FileSystem::new(paths.iter().map(|path| Place::named(path.clone())).collect());
     let scan = source.scan();
@@ -59,16 +64,21 @@ pub fn check(paths: &[PathBuf], mode: Mode) -> Vec<Checked> {
                 column: None,
                 help: None,
             }],
+            advice: Vec::new(),
         })
         .collect();
-    checked.extend(in_parallel(&files, mode));
+    let advise = files.len() <= limits::ADVISED_FILES;
+    checked.extend(in_parallel(&files, mode, advise));
     mark_twins(&mut checked);
+    if advise {
+        mark_likenesses(&mut checked);
+    }
     checked.sort_by(|a, b| a.path.cmp(&b.path));
     checked
 }
 
 /// Checks `files` on every core, keeping their order.
-fn in_parallel(files: &[(PathBuf, Loaded)], mode: Mode) -> Vec<Checked> {
+fn in_parallel(files: &[(PathBuf, Loaded)], mode: Mode, advise: bool) -> Vec<Checked> {
     let workers =
         std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
     let next = AtomicUsize::new(0);
@@ -78,37 +88,80 @@ fn in_parallel(files: &[(PathBuf, Loaded)], mode: Mode) -> Vec<Checked> {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some((path, kind)) = files.get(at) else { return mine };
-                mine.push((at, check_file(path, *kind, mode)));
+                mine.push((at, check_file(path, *kind, mode, advise)));
             }
         };
         let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         handles.into_iter().filter_map(|handle| handle.join().ok()).flatten().collect()
     });
+    // A worker that failed takes its files with it: each of them is said to be unchecked.
+    let known: std::collections::HashSet<usize> = done.iter().map(|(at, _)| *at).collect();
+    for (at, (path, _)) in files.iter().enumerate().filter(|(at, _)| !known.contains(at)) {
+        done.push((at, rejected(path, "INTERNAL", "the check of this file failed".to_owned())));
+    }
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, checked)| checked).collect()
 }
 
-fn check_file(path: &Path, kind: Loaded, mode: Mode) -> Checked {
-    let failed = |code: &'static str, message: String| Checked {
+/// A file of which nothing can be used, for one reason.
+fn rejected(path: &Path, code: &'static str, message: String) -> Checked {
+    Checked {
         path: path.to_owned(),
         document: None,
         status: Status::Rejected,
         digest: None,
         diagnostics: vec![Diagnostic::new(code, Severity::Error, message)],
-    };
+        advice: Vec::new(),
+    }
+}
+
+fn check_file(path: &Path, kind: Loaded, mode: Mode, advise: bool) -> Checked {
     let bytes = match read(path) {
         Ok(bytes) => bytes,
-        Err(error) => return failed(error.code(), error.to_string()),
+        Err(error) => return rejected(path, error.code(), error.to_string()),
     };
     let directory = name_by_place(path, kind);
     let origin = Origin { directory: &directory, file: file_name(path, kind) };
     let parsed = parse(&bytes, origin, mode);
+    let advice = parsed.document.as_ref().filter(|_| advise).map(|document| {
+        let mut files = match (kind, path.parent()) {
+            (Loaded::Skills, Some(directory)) => inventory(directory),
+            _ => Vec::new(),
+        };
+        // A command shares its directory with others: what lies there is not known to be its own.
+        if kind == Loaded::Skills {
+            files.push("SKILL.md".to_owned());
+        }
+        lint(document, parsed.body(), &files)
+    });
     Checked {
+        advice: advice.unwrap_or_default(),
         path: path.to_owned(),
         status: parsed.status(),
         digest: Some(Digest::of(&bytes)),
         document: parsed.document,
         diagnostics: parsed.diagnostics,
+    }
+}
+
+/// Skills that are easily mistaken for each other.
+fn mark_likenesses(checked: &mut [Checked]) {
+    let described: Vec<(usize, String, String)> = checked
+        .iter()
+        .enumerate()
+        .filter_map(|(at, one)| {
+            let document = one.document.as_ref()?;
+            Some((at, document.name.clone(), document.description.clone()?))
+        })
+        .collect();
+    let summaries: Vec<Summary<'_>> =
+        described.iter().map(|(_, name, description)| Summary { name, description }).collect();
+    for pair in compare(&summaries) {
+        let found = pair.diagnostic(&summaries);
+        let later = described.get(pair.second).map(|(at, _, _)| *at);
+        if let Some(one) = later.and_then(|at| checked.get_mut(at)) {
+            one.advice.push(found);
+        }
     }
 }
 

@@ -20,8 +20,7 @@ pub fn new_session_id() -> Result<SessionId, crate::RuntimeError> {
         code: "NO_RANDOM_BITS",
         message: format!("the system gives no random bits: {error}"),
     })?;
-    SessionId::new(format!("s-{:032x}", u128::from_be_bytes(bytes))).map_err(|error| crate::RuntimeError::Environment {
-        code: "BAD_SESSION_ID",
-        message: error.to_string(),
+    SessionId::new(format!("s-{:032x}", u128::from_be_bytes(bytes))).map_err(|error| {
+        crate::RuntimeError::Environment { code: "BAD_SESSION_ID", message: error.to_string() }
     })
 }

@@ -94,6 +94,11 @@ pub enum RuntimeError {
         /// What cut it.
         why: &'static str,
     },
+    /// The last answer says nothing and asks for nothing.
+    #[error(
+        "the model said nothing; what happened so far is kept in session {0}; try again, or another model"
+    )]
+    AnswerEmpty(SessionId),
     /// The conversation does not fit the window, even folded.
     #[error(
         "the request takes {tokens} tokens and the limit is {limit}; close skills, or set a larger window"
@@ -124,6 +129,7 @@ impl RuntimeError {
             Self::Interrupted(_) => "INTERRUPTED",
             Self::TooManyTurns { .. } => "TOO_MANY_TURNS",
             Self::AnswerCut { .. } => "ANSWER_CUT",
+            Self::AnswerEmpty(_) => "ANSWER_EMPTY",
             Self::ContextFull { .. } => "CONTEXT_FULL",
             Self::Internal(_) => "INTERNAL",
         }
@@ -147,6 +153,7 @@ impl RuntimeError {
             | Self::Interrupted(_)
             | Self::TooManyTurns { .. }
             | Self::AnswerCut { .. }
+            | Self::AnswerEmpty(_)
             | Self::ContextFull { .. } => ErrorKind::Environment,
         }
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use concertina_core::catalog::search::{Hit, Kind, SearchDocument};
 use concertina_core::catalog::{SkillEntry, Snapshot};
-use concertina_format::skill::sections;
-use concertina_types::Ref;
+use concertina_format::skill::{Section, sections};
+use concertina_types::{LineIndex, LineRange, Ref};
 
 use crate::workspace::LoadedSkill;
 
@@ -113,22 +113,34 @@ fn skill_documents(entry: &SkillEntry, loaded: Option<&LoadedSkill>) -> Vec<Sear
 
 /// The sections of one skill, for a search inside it.
 pub(crate) fn section_documents(skill: &LoadedSkill) -> Vec<SearchDocument> {
-    sections(&skill.body)
-        .into_iter()
-        .map(|section| {
-            let key = Ref::Skill {
-                id: skill.entry.id.clone(),
-                part: Some(section.slug.clone()),
-                lines: None,
-            };
-            let mut document = SearchDocument::new(key, Kind::Skill, section.title.as_str());
-            let before = section.span.start;
-            let line = skill.body.get(..before).unwrap_or_default().matches('\n').count() + 1;
-            document.title = format!("{} (line {line})", section.title);
-            section.span.of(&skill.body).clone_into(&mut document.body);
-            document
-        })
-        .collect()
+    let parts = sections(&skill.body);
+    let index = LineIndex::new(&skill.body);
+    let line_of = |at: usize| u64::from(index.position(&skill.body, at).line);
+    let mut path: Vec<&Section> = Vec::new();
+    let mut documents = Vec::new();
+    // What stands before the first heading belongs to no section.
+    let before = parts.first().map_or(skill.body.len(), |first| first.span.start);
+    let opening = skill.body.get(..before).unwrap_or_default();
+    if !opening.trim().is_empty() {
+        let lines = LineRange { first: 1, last: line_of(opening.trim_end().len()) };
+        let key = Ref::Skill { id: skill.entry.id.clone(), part: None, lines: Some(lines) };
+        let title = format!("lines 1-{}, before any heading", lines.last);
+        let mut document = SearchDocument::new(key, Kind::Skill, title);
+        opening.clone_into(&mut document.body);
+        documents.push(document);
+    }
+    for section in &parts {
+        path.retain(|above| above.level < section.level);
+        path.push(section);
+        let id = skill.entry.id.clone();
+        let key = Ref::Skill { id, part: Some(section.slug.clone()), lines: None };
+        let mut document = SearchDocument::new(key, Kind::Skill, section.title.as_str());
+        let titles: Vec<&str> = path.iter().map(|section| section.title.as_str()).collect();
+        document.title = format!("{} (line {})", titles.join(" > "), line_of(section.span.start));
+        section.span.of(&skill.body).clone_into(&mut document.body);
+        documents.push(document);
+    }
+    documents
 }
 
 /// A name and the first words on it, as a search shows them.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use concertina_core::policy::{Pattern, Policy, Rules};
 use concertina_core::session::{ListingSettings, Settings};
 use concertina_format::config::{Config, ConfigOrigin, PolicySetting, parse_onto};
-use concertina_types::{Diagnostic, Severity, ToolName, env};
+use concertina_types::{Diagnostic, Digest, Severity, ToolName, env};
 
 use crate::inside::inside;
 
@@ -22,6 +22,8 @@ pub struct Loaded {
     pub roots: Vec<NamedRoot>,
     /// The file that each tool comes from.
     pub tools_from: BTreeMap<ToolName, SettingsFile>,
+    /// The workspace's own settings file and the digest of its bytes, where there is one.
+    pub workspace_file: Option<(PathBuf, Digest)>,
     /// Why the policy is not to be trusted, where a file could not be read at all.
     pub policy_lost: Option<String>,
 }
@@ -96,6 +98,9 @@ pub fn load_config(
                 continue;
             }
         };
+        if origin == ConfigOrigin::Workspace {
+            loaded.workspace_file = Some((path.clone(), Digest::of(text.as_bytes())));
+        }
         let known_roots = loaded.config.sources.roots.len();
         let (config, findings) = parse_onto(std::mem::take(&mut loaded.config), &text, origin);
         loaded.findings.extend(findings.into_iter().map(|found| (path.clone(), found)));

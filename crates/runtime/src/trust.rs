@@ -5,16 +5,19 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Read as _;
+use std::path::Path;
 
 use concertina_types::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::error::RuntimeError;
+use crate::private::{read_json, write_json};
 
 /// The name of the file below the state directory.
 const FILE: &str = "trust.json";
+/// The version of its form.
+const VERSION: u8 = 1;
 
 /// What was trusted of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,21 +56,13 @@ struct Stored {
 impl Trust {
     /// Reads the record below `home`. Where it is damaged, nothing is trusted, and the reason is kept.
     pub fn load(home: &Path) -> Self {
-        let path = home.join(FILE);
-        let unreadable = |why: String| Self {
-            unreadable: Some(format!("{} cannot be read: {why}", path.display())),
-            ..Self::default()
-        };
-        match fs::read(&path) {
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Self::default()
+        match read_json::<Stored>(&home.join(FILE)) {
+            Ok(None) => Self::default(),
+            Ok(Some(Stored { v: VERSION, files })) => Self { files, unreadable: None },
+            Ok(Some(Stored { v, .. })) => {
+                Self { unreadable: Some(format!("{FILE} is of version {v}")), ..Self::default() }
             }
-            Err(error) => unreadable(error.to_string()),
-            Ok(bytes) => match serde_json::from_slice::<Stored>(&bytes) {
-                Ok(Stored { v: 1, files }) => Self { files, unreadable: None },
-                Ok(Stored { v, .. }) => unreadable(format!("it is of version {v}")),
-                Err(error) => unreadable(error.to_string()),
-            },
+            Err(why) => Self { unreadable: Some(why), ..Self::default() },
         }
     }
 
@@ -104,41 +99,41 @@ impl Trust {
 
     /// Writes the record below `home`, whole or not at all, for this person's eyes only.
     pub fn save(&self, home: &Path) -> Result<(), RuntimeError> {
-        let path = home.join(FILE);
-        let failed = |error: std::io::Error| RuntimeError::Environment {
-            code: "TRUST_NOT_SAVED",
-            message: format!("{} cannot be written: {error}; trust is as it was", path.display()),
-        };
-        let stored = Stored { v: 1, files: self.files.clone() };
-        let text = serde_json::to_string_pretty(&stored)
-            .map_err(|error| RuntimeError::Internal(error.to_string()))?;
-        fs::create_dir_all(home).map_err(failed)?;
-        let draft = home.join(format!(".{FILE}-{}", std::process::id()));
-        let written = create_private(&draft)
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&draft, &path));
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        written.map_err(failed)
+        write_json(&home.join(FILE), &Stored { v: VERSION, files: self.files.clone() })
     }
 }
 
-fn create_private(path: &Path) -> std::io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// One digest for a skill's file and the files that belong to it: names and bytes, in order.
-pub fn content_digest(file: &[u8], directory: Option<&Path>, resources: &[String]) -> Digest {
-    let mut parts: Vec<Vec<u8>> = vec![Digest::of(file).hex().into_bytes()];
+/// One digest for a skill's file, of which `file` is the digest, and the files that belong to it:
+/// names and bytes, in order.
+pub(crate) fn content_digest(
+    file: &Digest,
+    directory: Option<&Path>,
+    resources: &[String],
+) -> Digest {
+    let mut text = file.hex();
     for name in resources {
-        let path: Option<PathBuf> = directory.map(|directory| directory.join(name));
-        let bytes = path.and_then(|path| fs::read(path).ok()).unwrap_or_default();
-        parts.push(format!("\n{} {name}", Digest::of(&bytes).hex()).into_bytes());
+        let digest = directory.and_then(|directory| digest_of(&directory.join(name)));
+        // What cannot be read, such as a link to nowhere, has no bytes that could be shown.
+        let digest = digest.map(|digest| digest.hex()).unwrap_or_default();
+        for piece in ["\n", &digest, " ", &name.len().to_string(), " ", name] {
+            text.push_str(piece);
+        }
     }
-    Digest::of_parts(parts.iter().map(Vec::as_slice))
+    Digest::of(text.as_bytes())
+}
+
+/// A digest of the file at `path`, read piece by piece: what belongs to a skill can be large.
+fn digest_of(path: &Path) -> Option<Digest> {
+    if !path.is_file() {
+        return None;
+    }
+    let mut file = fs::File::open(path).ok()?;
+    let mut pieces = String::new();
+    loop {
+        let mut piece = Vec::new();
+        if file.by_ref().take(1 << 20).read_to_end(&mut piece).ok()? == 0 {
+            return Some(Digest::of(pieces.as_bytes()));
+        }
+        pieces.push_str(&Digest::of(&piece).hex());
+    }
 }

@@ -53,6 +53,9 @@ pub const LARGE_SKILL_TOKENS: u64 = 10_000;
 /// Where the model sees at most so many skills, small ones may be opened at the start: with more, the
 /// index costs less than their texts.
 pub const INLINE_SKILLS: usize = 5;
+/// Skill files up to which a check also gives advice to authors. Nobody reads advice on more at once,
+/// and it takes ten times as long as reading them.
+pub const ADVISED_FILES: usize = 5_000;
 /// Hits that a search returns unless asked otherwise.
 pub const FIND_HITS: usize = 5;
 /// Directories searched below a root for skills, in levels: grouping folders are shallow.

@@ -38,10 +38,15 @@ fn checked(what: &'static str, text: &str, also: fn(char) -> bool) -> Result<(),
     if text.len() > limits::NAME_BYTES {
         return Err(NameError::TooLong { what, len: text.len() });
     }
-    match text.chars().find(|&c| c.is_control() || also(c)) {
+    match text.chars().find(|&c| c.is_control() || turns_text(c) || also(c)) {
         Some(character) => Err(NameError::Character { what, character }),
         None => Ok(()),
     }
+}
+
+/// Characters that change the direction of what follows: a name would look like another.
+fn turns_text(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 macro_rules! name {

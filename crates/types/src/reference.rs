@@ -206,8 +206,11 @@ struct Encoded<'a>(&'a str);
 
 impl fmt::Display for Encoded<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            if matches!(c, '%' | '#' | '@') || (c.is_whitespace() && c != ' ') {
+        // A blank at the end would be trimmed.
+        let end = self.0.trim_end_matches(' ').len();
+        for (at, c) in self.0.char_indices() {
+            let inner_blank = c == ' ' && at < end;
+            if matches!(c, '%' | '#' | '@') || (c.is_whitespace() && !inner_blank) {
                 let mut buffer = [0; 4];
                 for byte in c.encode_utf8(&mut buffer).bytes() {
                     write!(f, "%{byte:02X}")?;

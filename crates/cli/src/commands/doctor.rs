@@ -2,14 +2,17 @@
 
 use concertina_runtime::doctor;
 
-use crate::args::{DoctorArgs, PlaceArgs};
 use crate::error::{CliError, Exit};
 use crate::output::Output;
 use crate::place;
 
-pub(crate) fn run(args: &DoctorArgs, out: &mut Output) -> Result<u8, CliError> {
-    let place = PlaceArgs { root: args.root.clone(), ..PlaceArgs::default() };
-    let workspace = place::workspace(&place, out)?;
+pub(crate) fn run(out: &mut Output) -> Result<u8, CliError> {
+    let current = std::env::current_dir().map_err(|error| {
+        let message = format!("the current directory cannot be read: {error}");
+        CliError::new(Exit::Environment, "NO_DIRECTORY", message)
+    })?;
+    // What other commands say beside their data is part of the report.
+    let workspace = place::quietly(&current)?;
     let report = doctor::examine(&workspace, &place::variable);
     if out.is_json() {
         out.json(&report)?;

@@ -1,10 +1,13 @@
 //! `concertina explain REF`.
 
+use std::path::Path;
+
 use concertina_core::catalog::listing;
+use concertina_core::catalog::search::nearest_names;
 use concertina_core::context::SizeClass;
 use concertina_core::policy::Reason;
 use concertina_core::session::visibility;
-use concertina_runtime::{FindRequest, Found, Session, Workspace};
+use concertina_runtime::{FindRequest, Found, Session, Workspace, touch};
 use concertina_tokens::O200k;
 use concertina_types::{Ref, RefError, SkillId, Subject, Tokens, limits};
 use serde_json::json;
@@ -15,13 +18,27 @@ use crate::output::{Output, thousands};
 use crate::place;
 
 pub(crate) fn run(args: &ExplainArgs, out: &mut Output) -> Result<u8, CliError> {
-    let reference: Ref =
-        args.reference.parse().map_err(|error: RefError| CliError::usage(error.to_string()))?;
+    let reference: Ref = args.reference.parse().map_err(|error: RefError| {
+        let error = CliError::usage(error.to_string());
+        // A bare name is what people type first.
+        match SkillId::new(args.reference.trim()) {
+            Ok(id) if !args.reference.contains(':') => {
+                error.help(format!("did you mean skill:{id}?"))
+            }
+            _ => error,
+        }
+    })?;
     let subject = place::origin(args.reader).subject;
-    let (mut workspace, mut session) = place::session(&args.place, &args.session, out)?;
+    let (mut workspace, session) = place::session(&args.place, &args.session, out)?;
     let seen = visibility(session.state(), &session.world(), &reference, subject);
     let mut reasons = seen.reasons;
     let exists = reasons.iter().all(|reason| reason.code != "NOT_FOUND");
+    if let (Ref::Skill { id, .. }, false) = (&reference, exists) {
+        let names = session.snapshot().skills.iter().map(|entry| entry.id.as_str());
+        for near in nearest_names(id.as_str(), names, 3) {
+            reasons.push(Reason::new("NEAREST", format!("there is skill:{near}"), "catalogue"));
+        }
+    }
     if let (Ref::Skill { id, .. }, true) = (&reference, exists) {
         if seen.visible && reasons.is_empty() {
             reasons.push(Reason::new("VISIBLE", format!("nothing hides {reference}"), "catalogue"));
@@ -34,13 +51,21 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Output) -> Result<u8, CliError> 
             ));
         }
         reasons.extend(what_is_in_it(&workspace, &session, id));
-        reasons.push(where_it_is_listed(&session, id, seen.visible));
+        let shown =
+            visibility(session.state(), &session.world(), &reference, Subject::Model).visible;
+        reasons.push(where_it_is_listed(&session, id, shown));
+    }
+    if let (Some(file), Ref::Skill { id, .. }, true) = (&args.touch, &reference, exists) {
+        reasons.extend(what_a_touch_does(&workspace, id, file));
     }
     if let (Some(query), true) = (&args.query, exists) {
         let request =
             FindRequest { query: query.clone(), limit: Some(1_000), ..FindRequest::default() };
-        let (found, _) = session.find(&mut workspace, place::origin(args.reader), &request)?;
-        reasons.push(where_it_ranks(&found, &reference, query));
+        // Explaining leaves no trace in a session.
+        match session.search(&mut workspace, subject, &request)? {
+            Ok(found) => reasons.push(where_it_ranks(&found, &reference, query)),
+            Err(refusal) => return Err(refusal.into()),
+        }
     }
     if out.is_json() {
         out.json(&json!({
@@ -62,6 +87,47 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Output) -> Result<u8, CliError> 
         }
     }
     if exists { Ok(0) } else { Ok(crate::error::Exit::NotFound as u8) }
+}
+
+/// What each pattern of the skill says to a file.
+fn what_a_touch_does(workspace: &Workspace, id: &SkillId, file: &Path) -> Vec<Reason> {
+    let Some(entry) = workspace.snapshot().skill(id) else { return Vec::new() };
+    let source = entry.path.to_string();
+    let reason = |code, text: String| Reason::new(code, text, source.clone());
+    let Some(path) = touch::inside(workspace.root(), file) else {
+        let text =
+            format!("{} lies outside the workspace, so it activates nothing", file.display());
+        return vec![reason("TOUCH_OUTSIDE", text)];
+    };
+    if entry.paths.is_empty() {
+        return vec![reason(
+            "NO_PATHS",
+            "the skill waits for no file: it is always active".to_owned(),
+        )];
+    }
+    let results = touch::judge(&entry.paths, &path);
+    let mut reasons: Vec<Reason> = results
+        .into_iter()
+        .map(|result| match (result.matches, result.problem) {
+            (Some(true), _) => {
+                reason("PATTERN_MATCHES", format!("`{}` matches {path}", result.pattern))
+            }
+            (Some(false), _) => {
+                reason("PATTERN_DIFFERS", format!("`{}` does not match {path}", result.pattern))
+            }
+            (None, problem) => {
+                let problem = problem.unwrap_or_default();
+                reason("PATTERN_BAD", format!("`{}` cannot be read: {problem}", result.pattern))
+            }
+        })
+        .collect();
+    reasons.push(match touch::first_match(&entry.paths, &path) {
+        Some(pattern) => {
+            reason("TOUCH_ACTIVATES", format!("a touch of {path} activates it, by `{pattern}`"))
+        }
+        None => reason("TOUCH_DOES_NOTHING", format!("a touch of {path} leaves it waiting")),
+    });
+    reasons
 }
 
 /// Its size, and what was found in its file.

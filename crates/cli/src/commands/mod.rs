@@ -10,7 +10,9 @@ mod skill;
 mod skill_check;
 mod tokens;
 mod tool;
+mod touch;
 mod transcript;
+mod trust;
 
 use crate::args::{Arguments, Command, SkillCommand};
 use crate::error::CliError;
@@ -19,7 +21,7 @@ use crate::output::Output;
 /// Runs the command and gives its exit code.
 pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError> {
     match arguments.command {
-        Command::Doctor(args) => doctor::run(&args, out),
+        Command::Doctor => doctor::run(out),
         Command::Run(args) => run::run(&args, out),
         Command::Skill(SkillCommand::List(args)) => skill::list(&args, out),
         Command::Skill(SkillCommand::Show(args)) => skill::show(&args, out),
@@ -31,6 +33,8 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Call(args) => open::call(&args, out),
         Command::Close(args) => open::close(&args, out),
         Command::Explain(args) => explain::run(&args, out),
+        Command::Touch(args) => touch::run(&args, out),
+        Command::Trust(args) => trust::run(&args, out),
         Command::Session(command) => session::run(command, out),
         Command::Tokens(args) => tokens::run(&args, out),
         Command::Completions { shell } => {

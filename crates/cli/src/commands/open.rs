@@ -1,12 +1,14 @@
 //! `concertina open`, `call` and `close`.
 
-use concertina_core::session::{Origin, Part, visibility};
+use concertina_core::session::{Origin, Part, Refusal, visibility};
 use concertina_format::expand::Profile;
-use concertina_runtime::{Cancel, OpenOptions, Reply, Session, Workspace};
-use concertina_types::{OpenMode, Ref};
+use concertina_runtime::{
+    Cancel, CommandPolicy, NeedsApproval, OpenOptions, Reply, Session, Workspace,
+};
+use concertina_types::{OpenMode, Ref, Subject, ToolName};
 use serde_json::{Value, json};
 
-use crate::args::{CallArgs, CloseArgs, OpenArgs, ProfileArg};
+use crate::args::{CallArgs, CloseArgs, Commands, OpenArgs, ProfileArg, Who};
 use crate::error::CliError;
 use crate::output::{Output, finding};
 use crate::place;
@@ -21,7 +23,13 @@ pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
             ProfileArg::Safe => Profile::Safe,
             ProfileArg::Claude => Profile::Claude,
         },
+        commands: match args.commands {
+            Commands::Abort => CommandPolicy::Abort,
+            Commands::Mark => CommandPolicy::Mark,
+            Commands::Skip => CommandPolicy::Skip,
+        },
         can_fork: false,
+        cancel: stop_on_signal()?,
     };
     let (mut workspace, mut session) = place::session(&args.place, &args.session, out)?;
     let origin = place::origin(args.reader);
@@ -35,7 +43,7 @@ pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
     match reply.opened.take() {
         Some(skill) => {
             let mode = if skill.mode == OpenMode::Inline { "inline" } else { "delegate" };
-            skill_out(args, &skill, mode, &workspace, &session, out)
+            skill_out(args, &skill, mode, &reply.needs_approval, (&workspace, &session), out)
         }
         None => answer_out(&args.reference, &reply, out),
     }
@@ -59,27 +67,29 @@ fn rehearse(
     };
     let seen = visibility(session.state(), &session.world(), &reference, origin.subject);
     if let Some(reason) = seen.reasons.first().filter(|_| !seen.visible) {
-        let refusal =
-            concertina_core::session::Refusal::new(reason.code.clone(), reason.text.clone());
+        let refusal = Refusal::new(reason.code.clone(), reason.text.clone());
         return Err(refusal.into());
     }
     let loaded = workspace.load(id).transpose().map_err(concertina_runtime::RuntimeError::from)?;
     let Some(loaded) = loaded else {
-        let refusal =
-            concertina_core::session::Refusal::new("NOT_FOUND", format!("there is no {reference}"));
+        let refusal = Refusal::new("NOT_FOUND", format!("there is no {reference}"));
         return Err(refusal.into());
     };
+    if let Some(reason) = workspace.distrusted(&loaded, None).filter(|_| args.reader == Who::Model)
+    {
+        return Err(Refusal::new("UNTRUSTED", reason).into());
+    }
     let skill = session.prepared(workspace, &loaded, options)?;
     let mode = if skill.mode == OpenMode::Inline { "inline" } else { "delegate" };
-    skill_out(args, &skill, mode, workspace, session, out)
+    skill_out(args, &skill, mode, &[], (workspace, session), out)
 }
 
 fn skill_out(
     args: &OpenArgs,
     skill: &concertina_core::session::PreparedSkill,
     mode: &str,
-    workspace: &Workspace,
-    session: &Session,
+    needs_approval: &[NeedsApproval],
+    (workspace, session): (&Workspace, &Session),
     out: &mut Output,
 ) -> Result<u8, CliError> {
     let tokens = concertina_tokens::count(&skill.text);
@@ -103,6 +113,8 @@ fn skill_out(
             "effort": skill.effort,
             "hooks": skill.hooks,
             "session": session.id(),
+            "commands": skill.commands,
+            "needs_approval": needs_approval,
             "diagnostics": skill.diagnostics,
         }))?;
         return Ok(0);
@@ -158,12 +170,18 @@ pub(crate) fn call(args: &CallArgs, out: &mut Output) -> Result<u8, CliError> {
         })?,
     };
     let (workspace, mut session) = place::session(&args.place, &args.session, out)?;
+    let seen = ToolName::new(args.tool.as_str()).map_or(Vec::new(), |name| {
+        visibility(session.state(), &session.world(), &Ref::Tool(name), Subject::Model).reasons
+    });
     let cancel = stop_on_signal()?;
     let reply =
         session.call(&workspace, place::origin(args.reader), &args.tool, arguments, &cancel)?;
     if let Some(refusal) = reply.refusal {
         let mut error = CliError::from(refusal);
-        if error.code == "NOT_VISIBLE" && place::session_id(&args.session)?.is_none() {
+        let opens = seen
+            .iter()
+            .any(|reason| matches!(reason.code.as_str(), "SKILL_NOT_OPEN" | "MENU_CLOSED"));
+        if opens && place::session_id(&args.session)?.is_none() {
             error = error.help(
                 "what is open belongs to a session: `concertina session new`, then --session ID",
             );

@@ -45,6 +45,10 @@ impl Thinker {
         };
         let mut spec: ModelSpec = text.parse().map_err(RuntimeError::from)?;
         let mut again = format!("--model {spec}");
+        if text.starts_with("scripted:") && self.base_url.is_some() {
+            return Err(CliError::usage("--base-url is for a server, and a script has none")
+                .help("name a model too: --model openai:NAME or anthropic:NAME"));
+        }
         if let Some(url) = self.base_url.as_ref().or(config.model.base_url.as_ref()) {
             spec = spec.at(url);
             again.push_str(" --base-url ");
@@ -118,7 +122,10 @@ impl Work<'_> {
         } else {
             let mut transcript = Transcript::new(out);
             transcript.heading(self.directory, self.model, session.id(), workspace.snapshot());
-            self.drive(&mut workspace, &mut session, &mut transcript)?
+            let answer = self.drive(&mut workspace, &mut session, &mut transcript);
+            // An error must not run on from the middle of what the model was saying.
+            transcript.end_speech();
+            answer?
         };
         self.show(&session, &answer, out)
     }

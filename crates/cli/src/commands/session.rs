@@ -3,7 +3,7 @@
 use concertina_core::session::{Part, TurnReport, View, report};
 use concertina_runtime::{Session, Started};
 use concertina_tokens::O200k;
-use concertina_types::{Blob, Tokens};
+use concertina_types::{Blob, Event, Fact, SkillId, Tokens};
 use serde_json::{Value, json};
 
 use super::open::part;
@@ -89,7 +89,8 @@ fn list(out: &mut Output) -> Result<u8, CliError> {
 
 fn show(id: &str, turn: Option<u32>, out: &mut Output) -> Result<u8, CliError> {
     let session = read(id)?;
-    let mut turns = report(&session.events()?);
+    let events = session.events()?;
+    let mut turns = report(&events);
     if let Some(turn) = turn {
         turns.retain(|one| one.turn == turn);
         if turns.is_empty() {
@@ -114,6 +115,9 @@ fn show(id: &str, turn: Option<u32>, out: &mut Output) -> Result<u8, CliError> {
                 "digest": open.opened.digest,
                 "tokens": open.opened.tokens,
             })).collect::<Vec<_>>(),
+            "activated": activated(&events).map(|(id, path, pattern)| json!({
+                "ref": format!("skill:{id}"), "path": path, "pattern": pattern,
+            })).collect::<Vec<_>>(),
             "steps": steps(&turns),
             "turns": turns,
             "answer": answer,
@@ -135,6 +139,9 @@ fn show(id: &str, turn: Option<u32>, out: &mut Output) -> Result<u8, CliError> {
             open.opened.digest.short()
         ))?;
     }
+    for (id, path, pattern) in activated(&events) {
+        out.line(format!("active  skill:{id} since {path} was touched ({pattern})"))?;
+    }
     out.raw(&turn_table(&turns))?;
     for refused in turns.iter().flat_map(|turn| &turn.decisions) {
         out.line(format!("refused {}: {}: {}", refused.code, refused.request, refused.reason))?;
@@ -143,6 +150,14 @@ fn show(id: &str, turn: Option<u32>, out: &mut Output) -> Result<u8, CliError> {
         out.line(format!("answer\n{answer}"))?;
     }
     Ok(0)
+}
+
+/// Skills that a touched file made active: which, the file, and the pattern that it matches.
+fn activated(events: &[Event]) -> impl Iterator<Item = (&SkillId, &str, &str)> {
+    events.iter().filter_map(|event| match &event.fact {
+        Fact::SkillActivated { id, path, pattern } => Some((id, path.as_str(), pattern.as_str())),
+        _ => None,
+    })
 }
 
 /// The turns of each step together.
@@ -232,7 +247,7 @@ fn turn(
     let mut shown = Vec::new();
     let mut tokens = Tokens::ZERO;
     for event in session.events()?.iter().filter(|event| event.seq > before) {
-        if let concertina_types::Fact::ListingDisclosed { text, tokens: taken, .. } = &event.fact {
+        if let Fact::ListingDisclosed { text, tokens: taken, .. } = &event.fact {
             shown.push(session.text(text)?);
             tokens += *taken;
         }

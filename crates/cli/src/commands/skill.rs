@@ -2,6 +2,8 @@
 
 use concertina_core::catalog::search::nearest_names;
 use concertina_core::catalog::{Loaded, SkillEntry, listing};
+use concertina_core::policy::OWNER;
+use concertina_core::policy::Reason;
 use concertina_core::procedure;
 use concertina_core::session::{State, World, visibility};
 use concertina_format::skill::sections;
@@ -20,8 +22,19 @@ struct Seen<'a> {
     entry: &'a SkillEntry,
     model: bool,
     user: bool,
+    /// Why the model does not see it.
+    reasons: Vec<Reason>,
+}
+
+impl Seen<'_> {
+    fn is_hidden_by(&self, code: &str) -> bool {
+        self.reasons.iter().any(|reason| reason.code == code)
+    }
+
     /// Whether it waits for a file to be touched.
-    waits: bool,
+    fn waits(&self) -> bool {
+        self.is_hidden_by("PATHS_NOT_TOUCHED")
+    }
 }
 
 pub(crate) fn list(args: &ListArgs, out: &mut Output) -> Result<u8, CliError> {
@@ -41,7 +54,7 @@ pub(crate) fn list(args: &ListArgs, out: &mut Output) -> Result<u8, CliError> {
         ));
     }
     let state = State {
-        principal: args.place.principal.clone().unwrap_or_else(|| "local".to_owned()),
+        principal: args.place.principal.clone().unwrap_or_else(|| OWNER.to_owned()),
         ..State::default()
     };
     let snapshot = workspace.snapshot().clone();
@@ -67,7 +80,7 @@ pub(crate) fn list(args: &ListArgs, out: &mut Output) -> Result<u8, CliError> {
     seen.retain(|one| match args.reader {
         Some(Who::Model) => one.model,
         Some(Who::User) => one.user,
-        None => args.all || one.model || (one.user && !one.waits),
+        None => args.all || one.model || (one.user && !one.waits()),
     });
     if out.is_json() {
         let skills: Vec<Value> = seen.iter().map(|one| shown(&workspace, one)).collect();
@@ -142,19 +155,15 @@ fn look_at<'a>(state: &State, world: &World<'_>, entry: &'a SkillEntry) -> Seen<
     let reference = Ref::skill(entry.id.clone());
     let sees = |subject| visibility(state, world, &reference, subject);
     let model = sees(Subject::Model);
-    Seen {
-        entry,
-        waits: model.reasons.iter().any(|reason| reason.code == "PATHS_NOT_TOUCHED"),
-        model: model.visible,
-        user: sees(Subject::User).visible,
-    }
+    Seen { entry, model: model.visible, user: sees(Subject::User).visible, reasons: model.reasons }
 }
 
 fn readers(one: &Seen<'_>) -> String {
     match (one.model, one.user) {
         (true, true) => "model, user".to_owned(),
         (true, false) => "model".to_owned(),
-        (false, true) if one.waits => "user (waits for a file)".to_owned(),
+        (false, true) if one.is_hidden_by("UNTRUSTED") => "user (waits for trust)".to_owned(),
+        (false, true) if one.waits() => "user (waits for a file)".to_owned(),
         (false, true) => "user".to_owned(),
         (false, false) => "nobody".to_owned(),
     }
@@ -186,7 +195,7 @@ fn shown(workspace: &Workspace, one: &Seen<'_>) -> Value {
         },
         "path": entry.path,
         "digest": digest,
-        "active": !one.waits,
+        "active": !one.waits(),
         "visible_to": visible_to,
         "also_at": entry.also_at,
     })

@@ -51,7 +51,8 @@ impl<'a> Transcript<'a> {
         let _ = self.out.line(text);
     }
 
-    fn end_speech(&mut self) {
+    /// Ends a line that the model was in the middle of.
+    pub(crate) fn end_speech(&mut self) {
         if std::mem::take(&mut self.speaking) {
             self.line("");
         }

@@ -149,7 +149,7 @@ fn as_nobody(place: &Place, arguments: &[&str]) -> Option<Done> {
 
 #[test]
 fn a_state_directory_that_cannot_be_written_is_an_error_of_the_environment() {
-    let place = Place::harbour();
+    let place = Place::strange_harbour();
     fs::set_permissions(place.state(), fs::Permissions::from_mode(0o555)).unwrap();
     let Some(new) = as_nobody(&place, &["session", "new"]) else {
         eprintln!("skipped: setpriv is needed to give up the rights of root");
@@ -162,7 +162,7 @@ fn a_state_directory_that_cannot_be_written_is_an_error_of_the_environment() {
 
 #[test]
 fn a_file_in_place_of_the_state_directory_is_said() {
-    let place = Place::harbour();
+    let place = Place::strange_harbour();
     fs::remove_dir(place.state()).unwrap();
     fs::write(place.state(), "a file").unwrap();
     let new = place.run(&["session", "new"]).exits(5);
@@ -172,7 +172,7 @@ fn a_file_in_place_of_the_state_directory_is_said() {
 
 #[test]
 fn a_full_disk_is_said_and_earlier_sessions_stay_whole() {
-    let place = Place::harbour();
+    let place = Place::strange_harbour();
     let mount = |size: &str| {
         let options = ["-t", "tmpfs", "-o", size, "tmpfs"];
         let done = Command::new("mount").args(options).arg(place.state()).output();
@@ -291,6 +291,7 @@ fn without_a_home_skills_can_be_seen_and_state_says_what_to_set() {
 fn a_write_through_the_reading_tool_is_refused() {
     let place = Place::new();
     let example = repository("examples/sql-assistant");
+    place.run(&["trust", example.to_str().unwrap()]).exits(0);
     let mut new = place.command(&["session", "new", "--json"]);
     new.current_dir(&example);
     let session = done(new).exits(0).json()["session"].as_str().unwrap().to_owned();

@@ -101,8 +101,7 @@ fn c06_a_second_turn_shows_only_what_is_new() {
     let turn = || place.json(&["session", "turn", &session]);
     assert!(number(&turn()["tokens"]) > 0);
     assert_eq!(turn()["text"], "");
-    write(
-        &place.work(),
+    place.add(
         "//- skills/ferry/SKILL.md\n---\nname: ferry\ndescription: Times of the ferry.\n---\nEvery hour.\n",
     );
     let third = turn();

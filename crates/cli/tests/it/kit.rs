@@ -72,18 +72,48 @@ impl Place {
         Self { directory }
     }
 
-    /// A place whose workspace holds `files`, see [`write`].
+    /// A place whose workspace holds `files`, see [`write`], and whose person trusts them.
     pub(crate) fn with(files: &str) -> Self {
+        Self::strange(files).trusted()
+    }
+
+    /// The same before anybody said a word of trust.
+    pub(crate) fn strange(files: &str) -> Self {
         let place = Self::new();
         write(&place.work(), files);
         place
     }
 
-    /// A harbour's skills, with one tool that appears only with the skill that claims it.
+    /// A harbour's skills, with one tool that appears only with the skill that claims it; trusted.
     pub(crate) fn harbour() -> Self {
+        Self::strange_harbour().trusted()
+    }
+
+    /// The same before anybody said a word of trust.
+    pub(crate) fn strange_harbour() -> Self {
         let place = Self::new();
         copy(&repository("fixtures/harbour"), &place.work());
         place
+    }
+
+    /// Trusts what the workspace brings, as a person would who has looked at it.
+    #[track_caller]
+    pub(crate) fn trusted(self) -> Self {
+        self.trust();
+        self
+    }
+
+    /// Trusts what the workspace brings as it is now.
+    #[track_caller]
+    pub(crate) fn trust(&self) {
+        self.run(&["trust", "."]).exits(0);
+    }
+
+    /// Puts `files` into the workspace and trusts them.
+    #[track_caller]
+    pub(crate) fn add(&self, files: &str) {
+        write(&self.work(), files);
+        self.trust();
     }
 
     pub(crate) fn work(&self) -> PathBuf {
@@ -122,6 +152,18 @@ impl Place {
         let mut with = arguments.to_vec();
         with.push("--json");
         self.run(&with).exits(0).json()
+    }
+
+    /// The ids of the skills that `who` is listed.
+    #[track_caller]
+    pub(crate) fn listed(&self, who: &str) -> Vec<String> {
+        names(&self.json(&["skill", "list", "--for", who])["skills"], "id")
+    }
+
+    /// Whether the model is listed the skill `id`.
+    #[track_caller]
+    pub(crate) fn lists(&self, id: &str) -> bool {
+        self.listed("model").iter().any(|known| known == id)
     }
 
     /// Begins a session and gives its id.
@@ -180,4 +222,9 @@ pub(crate) fn repository(path: &str) -> PathBuf {
 pub(crate) fn names(value: &Value, key: &str) -> Vec<String> {
     let items = value.as_array().unwrap();
     items.iter().map(|item| item[key].as_str().unwrap().to_owned()).collect()
+}
+
+/// A skill's file for [`write`]: what stands in its frontmatter, and its body.
+pub(crate) fn skill(directory: &str, keys: &str, body: &str) -> String {
+    format!("//- {directory}/SKILL.md\n---\n{}\n---\n{body}\n", keys.trim_end())
 }

@@ -8,14 +8,23 @@
     reason = "a test fails by panicking, and says when it is skipped"
 )]
 
+mod access;
+mod authoring;
 mod bad_input;
+mod corpus;
 mod disclosure;
+mod expansion;
 mod format;
 mod kit;
 mod opening;
+mod reading;
+mod reports;
 mod run;
 mod schemas;
 mod sessions;
 mod sources;
 mod terminal;
+mod touching;
 mod transcripts;
+mod trust;
+mod turns;

@@ -125,3 +125,17 @@ fn e16_a_hidden_tool_called_by_its_name_is_refused_with_the_way_in() {
     place.run(&["close", "skill:tides", "--session", &session]).exits(0);
     call().exits(3);
 }
+
+#[test]
+fn a15_hooks_are_in_force_only_while_their_skill_is_open() {
+    let place = Place::harbour();
+    let session = place.session();
+    let hooks = || place.json(&["session", "hooks", &session])["hooks"].clone();
+    assert_eq!(hooks(), serde_json::json!([]));
+    open_tides(&place, &session);
+    assert_eq!(hooks(), serde_json::json!([{"event": "PostToolUse", "from": "skill:tides"}]));
+    place.run(&["session", "resume", &session]).exits(0);
+    assert_eq!(hooks().as_array().unwrap().len(), 1);
+    place.run(&["close", "skill:tides", "--session", &session]).exits(0);
+    assert_eq!(hooks(), serde_json::json!([]));
+}

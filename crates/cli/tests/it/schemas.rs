@@ -35,6 +35,8 @@ fn untold(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
+const BELL: &str = "//- skills/bell/SKILL.md\n---\nname: bell\ndescription: Rings.\npaths: '*.rope'\n---\nRing !`date`.\n";
+
 #[test]
 fn every_command_writes_what_its_schema_says() {
     let place = Place::harbour();
@@ -43,9 +45,10 @@ fn every_command_writes_what_its_schema_says() {
     write(
         &place.work(),
         &format!(
-            "//- model.json\n{script}\n//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n"
+            "//- model.json\n{script}\n//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n{BELL}"
         ),
     );
+    place.trust();
     let session = place.session();
     let id = session.as_str();
     let args = r#"{"port": "north"}"#;
@@ -56,7 +59,12 @@ fn every_command_writes_what_its_schema_says() {
         })
         .collect();
     for (name, command) in [
-        ("skill-list", &["skill", "list", "--all"][..]),
+        ("trust-list", &["trust", "--list"][..]),
+        ("trust-undo", &["trust", "skills/quiet", "--undo"]),
+        ("trust", &["trust", "skills/quiet"]),
+        ("doctor", &["doctor"]),
+        ("touch", &["touch", "lines.rope"]),
+        ("skill-list", &["skill", "list", "--all"]),
         ("skill-list-render", &["skill", "list", "--render"]),
         ("skill-show", &["skill", "show", "tides"]),
         ("skill-show", &["skill", "show", "quiet"]),
@@ -74,6 +82,9 @@ fn every_command_writes_what_its_schema_says() {
         ("error", &["call", "clock", "--session", id]),
         ("open-skill", &["open", "skill:tides", "--args", args, "--session", id]),
         ("open-skill", &["open", "skill:pilots"]),
+        ("open-skill", &["open", "skill:bell"]),
+        ("open-skill", &["open", "skill:bell", "--dry-run"]),
+        ("explain", &["explain", "skill:bell", "--touch", "a.rope"]),
         ("open-skill", &["open", "skill:logbook", "--dry-run", "--args", "a b"]),
         ("answer", &["call", "clock", "--session", id]),
         ("answer", &["open", "skill:tides#rules", "--session", id]),

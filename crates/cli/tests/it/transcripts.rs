@@ -34,6 +34,11 @@ fn the_life_of_a_session() {
 }
 
 #[test]
+fn skills_that_wait_for_a_file() {
+    transcript("touching");
+}
+
+#[test]
 fn the_sql_assistant() {
     transcript("sql-assistant");
 }

@@ -82,11 +82,11 @@ fn needs_shell(command: &str) -> bool {
             (Some('\''), '\'') | (Some('"'), '"') => quote = None,
             (Some('\''), _) => {}
             (_, '\\') => escaped = true,
-            (_, '`' | '$') => return true,
-            (Some(_), _) => {}
+            (_, '`' | '$') | (None, '|' | ';' | '&' | '<' | '>' | '(' | ')' | '\n' | '#') => {
+                return true;
+            }
             (None, '\'' | '"') => quote = Some(c),
-            (None, '|' | ';' | '&' | '<' | '>' | '(' | ')' | '\n' | '#') => return true,
-            (None, _) => {}
+            _ => {}
         }
     }
     quote.is_some()

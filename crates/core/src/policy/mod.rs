@@ -10,4 +10,4 @@ pub use decision::{Decision, Effect, Reason};
 pub use execute::{CommandRefused, allowed_command};
 pub use grant::Grant;
 pub use pattern::{Pattern, PatternError};
-pub use rules::{Policy, Principal, Rules};
+pub use rules::{OWNER, Policy, Principal, Rules};

@@ -10,6 +10,10 @@ use super::pattern::Pattern;
 /// Who a session acts for.
 pub type Principal = str;
 
+/// The principal of a session that names none: the person at the machine, who may see what is not
+/// denied. Any other name must be one of the policy's, where the policy names any.
+pub const OWNER: &str = "local";
+
 /// Patterns by effect. Deny beats ask, ask beats allow; the order of rules never matters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -73,6 +77,16 @@ impl Policy {
             return Decision::because(Effect::Deny, Reason::new("POLICY_UNREADABLE", text, why));
         }
         let general = self.rules.decide(reference, "policy");
+        if principal != OWNER
+            && !self.principals.is_empty()
+            && !self.principals.contains_key(principal)
+        {
+            let text = format!("no [policy.principals.{principal}] says what {principal} may see");
+            return Decision::because(
+                Effect::Deny,
+                Reason::new("PRINCIPAL_UNKNOWN", text, "policy"),
+            );
+        }
         let own = self.principals.get(principal).map(|rules| {
             let source = format!("policy for {principal}");
             rules.decide(reference, &source).unwrap_or_else(|| {
@@ -90,8 +104,8 @@ impl Policy {
     }
 
     /// Whether a rule allows exactly `reference`, by name and not by a pattern.
-    pub fn allows_by_name(&self, principal: &Principal, reference: &str) -> bool {
+    /// A principal's list says what it may see, not what may be destroyed.
+    pub fn allows_by_name(&self, reference: &str) -> bool {
         self.rules.names(reference)
-            || self.principals.get(principal).is_some_and(|rules| rules.names(reference))
     }
 }

@@ -1,4 +1,4 @@
-//! Orders that hold whatever the model says: for now, which skill comes before which.
+//! Orders that hold whatever the model says: which skill comes before which.
 
 mod order;
 

@@ -30,6 +30,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.listed_activated.clone_from(&state.activated);
             match listing {
                 ListingKind::Full => state.index = Some(*text),
+                ListingKind::Delta if text.bytes == 0 => {}
                 ListingKind::Delta => state.body.push(Item::Delta(*text)),
             }
         }
@@ -112,18 +113,29 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.listed = None;
             state.folded = state.calls;
             state.open.retain(|open| !dropped.contains(&open.opened.id));
+            // An error that nothing came after is not resolved: it stays.
+            if let Some(Item::Answer { error: true, call, part, .. }) = state.body.last_mut() {
+                (*call, *part) = (None, Part::Conversation);
+            }
+            let last = state.body.len().saturating_sub(1);
+            let mut at = 0;
             // Tasks, what the model answered to them, and open skills stay, in their order; the way
             // to the answers does not.
-            state.body.retain_mut(|item| match item {
-                Item::Skill(id) => {
-                    if dropped.contains(id) {
-                        *item = Item::Closed(id.clone());
+            state.body.retain_mut(|item| {
+                let is_last = at == last;
+                at += 1;
+                match item {
+                    Item::Skill(id) => {
+                        if dropped.contains(id) {
+                            *item = Item::Closed(id.clone());
+                        }
+                        true
                     }
-                    true
+                    Item::Task(_) | Item::Closed(_) => true,
+                    Item::Assistant { calls, .. } => calls.is_empty(),
+                    Item::Answer { error, .. } => *error && is_last,
+                    Item::Delta(_) => false,
                 }
-                Item::Task(_) | Item::Closed(_) => true,
-                Item::Assistant { calls, .. } => calls.is_empty(),
-                Item::Delta(_) | Item::Answer { .. } => false,
             });
             state.menu_rev += 1;
         }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use concertina_format::expand::{Expansion, Profile, Substitution, Variables, expand};
+use concertina_format::expand::{
+    DynamicCommand, Expanded, Expansion, Profile, Substitution, Variables, expand, fill_commands,
+};
 use concertina_format::parameters;
 use concertina_format::skill::Document;
 use concertina_types::{
     Blob, Diagnostic, Digest, OpenMode, OpenedSkill, PathScope, Permissions, Severity, SkillId,
-    Subject, Tokens,
+    Span, Subject, Tokens,
 };
 use serde_json::Value;
 
@@ -55,11 +57,27 @@ pub struct PreparedSkill {
     pub hooks: Vec<String>,
     /// Every token that was replaced.
     pub substitutions: Vec<Substitution>,
+    /// Commands whose output belongs into the text. They stand in it as written until
+    /// [`PreparedSkill::filled`].
+    pub commands: Vec<DynamicCommand>,
     /// What was found on the way.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl PreparedSkill {
+    /// The skill with the output of its commands in place: output N for command N, inserted as it
+    /// is and never looked at again.
+    #[must_use]
+    pub fn filled(mut self, outputs: &[String]) -> Self {
+        let expanded = Expanded {
+            text: std::mem::take(&mut self.text),
+            commands: std::mem::take(&mut self.commands),
+            ..Expanded::default()
+        };
+        self.text = fill_commands(&expanded, outputs);
+        self
+    }
+
     /// What comes into force; the text is counted and kept by the decision.
     pub(super) fn opened(&self) -> OpenedSkill {
         OpenedSkill {
@@ -100,29 +118,18 @@ pub fn prepare(
     };
     let expanded = expand(body, &expansion);
     let mut diagnostics = expanded.diagnostics;
-    if let Some(first) = expanded.commands.first() {
-        let mut found = Diagnostic::new(
-            "COMMANDS_NOT_RUN",
-            Severity::Warning,
-            format!(
-                "{} dynamic commands stand in the text as written and were not run",
-                expanded.commands.len()
-            ),
-        );
-        found.line = Some(first.line);
-        diagnostics.push(found);
-    }
-    let mut text = expanded.text;
+    let (mut text, mut commands) = (expanded.text, expanded.commands);
     if !named.is_empty() && !document.parameters.is_empty() {
         // Checked values reach the model whether or not the body mentions them.
         let values = Value::Object(named.clone().into_iter().collect());
-        text = format!(
-            "Parameters: {}\n\n{}",
-            concertina_types::canonical_json(&values),
-            text.trim_start()
-        );
+        let before = format!("Parameters: {}\n\n", concertina_types::canonical_json(&values));
+        for command in &mut commands {
+            command.span =
+                Span::new(command.span.start + before.len(), command.span.end + before.len());
+        }
+        text = before + &text;
     }
-    let permissions = bind(&document.permissions, &named, &mut diagnostics);
+    let permissions = bind(&document.permissions, &named, &request.variables, &mut diagnostics);
     Ok(PreparedSkill {
         id,
         digest: document.digest,
@@ -142,6 +149,7 @@ pub fn prepare(
             .map(|hooks| hooks.keys().cloned().collect())
             .unwrap_or_default(),
         substitutions: expanded.substitutions,
+        commands,
         diagnostics,
     })
 }
@@ -188,10 +196,11 @@ fn checked_arguments(
 fn bind(
     declared: &Permissions,
     values: &BTreeMap<String, Value>,
+    variables: &Variables,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Permissions {
     let mut fill = |pattern: &String| {
-        let filled = fill_names(pattern, values);
+        let filled = fill_names(pattern, values, variables);
         if filled.contains("${") {
             let message = format!(
                 "the scope `{pattern}` names something that has no value, or one that would widen it, so it covers nothing"
@@ -215,24 +224,24 @@ fn bind(
     }
 }
 
-/// Replaces each `${name}` that has a value; values are not looked at again.
-fn fill_names(pattern: &str, values: &BTreeMap<String, Value>) -> String {
+/// Replaces each `${name}` that has a value, as an argument or a variable; values are not looked at
+/// again.
+fn fill_names(pattern: &str, values: &BTreeMap<String, Value>, variables: &Variables) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut rest = pattern;
     while let Some((before, after)) = rest.split_once("${") {
         out.push_str(before);
         let value = after.split_once('}').and_then(|(name, tail)| {
-            let value = match values.get(name)? {
-                // A value names one thing: it neither widens a scope nor steps out of it.
-                Value::String(text) if text.contains(['*', '?', '[', '{', '!']) => return None,
-                Value::String(text) if text.split(['/', '\\']).any(|part| part == "..") => {
-                    return None;
-                }
-                Value::String(text) => text.clone(),
-                value @ (Value::Number(_) | Value::Bool(_)) => value.to_string(),
-                _ => return None,
+            let value = match values.get(name) {
+                None => variables.get(name)?.into_owned(),
+                Some(Value::String(text)) => text.clone(),
+                Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string(),
+                Some(_) => return None,
             };
-            Some((value, tail))
+            // A value names one thing: it neither widens a scope nor steps out of it.
+            let widens = value.contains(['*', '?', '[', '{', '!'])
+                || value.split(['/', '\\']).any(|part| part == "..");
+            (!widens).then_some((value, tail))
         });
         let (filled, tail) = value.unwrap_or_else(|| ("${".to_owned(), after));
         out.push_str(&filled);

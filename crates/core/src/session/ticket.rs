@@ -58,7 +58,7 @@ impl Ticket {
         &self.tool
     }
 
-    /// With which arguments: checked against the tool's schema, defaults filled in.
+    /// With which arguments: checked against the tool's schema.
     pub fn arguments(&self) -> &Value {
         &self.arguments
     }

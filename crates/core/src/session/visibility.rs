@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use concertina_types::{Ref, SkillId, Subject, ToolName, limits};
+use concertina_types::{OpenMode, Ref, SkillId, Subject, ToolName, limits};
 use serde::Serialize;
 
 use super::state::{OpenSkill, State};
@@ -115,8 +115,9 @@ pub(super) fn skill(
                 verdict = verdict.and(deny("NO_DESCRIPTION", text, file()));
             }
             if !entry.trusted {
-                let text =
-                    format!("skill:{id} comes with this workspace, and nobody has trusted it yet");
+                let text = format!(
+                    "skill:{id} comes with this workspace, and nobody has trusted it as it is now"
+                );
                 verdict = verdict.and(deny("UNTRUSTED", text, file()));
             }
             if !entry.paths.is_empty() && !state.activated.contains(id) {
@@ -148,6 +149,29 @@ pub(super) fn tool(state: &State, world: &World<'_>, entry: &ToolEntry) -> Decis
     judge(state, world, entry, closed_level(state, world, &entry.category))
 }
 
+/// Whether the commands in the text of `skill` may run, whoever opens it: they count as the tool
+/// `name`, under the same policy and grant as any other, and an untrusted skill runs nothing.
+pub(super) fn command(
+    state: &State,
+    world: &World<'_>,
+    skill: &SkillId,
+    name: &ToolName,
+) -> Decision {
+    let reference = format!("tool:{name}");
+    let mut verdict = by_policy(state, world, &reference);
+    if !world.settings.grant.covers(name) {
+        let text = format!("this session was not given {reference}");
+        verdict = verdict.and(deny("NOT_GRANTED", text, "grant"));
+    }
+    if world.snapshot.skill(skill).is_some_and(|entry| !entry.trusted) {
+        let text = format!(
+            "skill:{skill} comes with this workspace, and nobody has trusted it as it is now"
+        );
+        verdict = verdict.and(deny("UNTRUSTED", text, format!("skill:{skill}")));
+    }
+    verdict
+}
+
 fn judge(
     state: &State,
     world: &World<'_>,
@@ -159,14 +183,16 @@ fn judge(
     let policy = &world.settings.policy;
     let mut verdict = by_policy(state, world, &reference);
     if !entry.trusted {
-        let text = format!("{reference} comes with this workspace, and nobody has trusted it yet");
+        let text = format!(
+            "{reference} comes with this workspace, and nobody has trusted it as it is now"
+        );
         verdict = verdict.and(deny("UNTRUSTED", text, "concertina.toml"));
     }
     if !world.settings.grant.covers(name) {
         let text = format!("this session was not given {reference}");
         verdict = verdict.and(deny("NOT_GRANTED", text, "grant"));
     }
-    if entry.danger == Danger::Destructive && !policy.allows_by_name(&state.principal, &reference) {
+    if entry.danger == Danger::Destructive && !policy.allows_by_name(&reference) {
         let text = format!("{reference} can destroy things and no rule allows it by name");
         verdict = verdict.and(deny("DESTRUCTIVE_HIDDEN", text, "default"));
     }
@@ -198,6 +224,8 @@ fn needs_skill(state: &State, world: &World<'_>, entry: &ToolEntry) -> Decision 
         .skills
         .iter()
         .filter(|skill| accepts(&entry.needs_skill, &skill.id) && covers(&skill.claims, name))
+        // One that runs apart brings its tools to its own session, not here.
+        .filter(|skill| skill.context == OpenMode::Inline)
         .filter(|skill| is_listed(state, world, skill))
         .map(|skill| format!("skill:{}", skill.id))
         .take(5)

@@ -241,6 +241,7 @@ impl Bench {
             effort: None,
             hooks: Vec::new(),
             substitutions: Vec::new(),
+            commands: Vec::new(),
             diagnostics: Vec::new(),
         }
     }

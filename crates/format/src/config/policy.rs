@@ -55,7 +55,6 @@ pub(super) fn read<'v>(
     value: &'v Spanned<DeValue<'v>>,
     base: PolicySetting,
 ) -> PolicySetting {
-    let stated = base != PolicySetting::Absent;
     let mut policy = match base {
         PolicySetting::Rules(policy) => policy,
         PolicySetting::Absent => Policy::default(),
@@ -65,7 +64,8 @@ pub(super) fn read<'v>(
     let Some(mut fields) = Fields::open(reader, "policy", value) else {
         return PolicySetting::Unreadable;
     };
-    let may_allow = !(fields.reader.workspace() && stated);
+    // A rule that allows is what unhides a destructive tool: that is not for a workspace to say.
+    let may_allow = !fields.reader.workspace();
     rules(&mut fields, "allow", &mut policy.allow, may_allow);
     rules(&mut fields, "ask", &mut policy.ask, true);
     rules(&mut fields, "deny", &mut policy.deny, true);
@@ -112,7 +112,7 @@ fn rules(fields: &mut Fields<'_, '_, '_>, key: &'static str, into: &mut Vec<Stri
             "WORKSPACE_REFUSED",
             Severity::Warning,
             span,
-            format!("a file above states a policy, so `{key}` of the workspace is ignored"),
+            format!("a workspace may only narrow, so its `{key}` is ignored"),
             "allow it in the user's own concertina.toml",
         );
         return;

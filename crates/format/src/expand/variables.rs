@@ -45,6 +45,24 @@ pub(super) fn variable<'t>(name: &'t str, variables: &'t Variables) -> Option<Va
     (shaped && ours).then_some(Variable::Unknown(name))
 }
 
+impl Variables {
+    /// The value of `${name}`, as a text would have it; none where it has none.
+    ///
+    /// ```
+    /// use concertina_format::expand::Variables;
+    /// let known = Variables { skill_dir: Some("/skills/sql".into()), ..Variables::default() };
+    /// assert_eq!(known.get("SKILL_DIR").as_deref(), Some("/skills/sql"));
+    /// assert_eq!(known.get("HOME"), None);
+    /// ```
+    pub fn get(&self, name: &str) -> Option<Cow<'_, str>> {
+        let name = NAMES.iter().copied().find(|known| *known == name)?;
+        match variable(name, self)? {
+            Variable::Known(_, value) => value,
+            Variable::Unknown(_) => None,
+        }
+    }
+}
+
 /// A Windows path with the slashes that every program understands there.
 fn forward_slashes(path: &str) -> Cow<'_, str> {
     let mut start = path.chars();

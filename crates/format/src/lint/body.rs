@@ -16,7 +16,15 @@ const NOTE_WORDS: usize = 40;
 static OUTPUT_HEADING: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(&[
         "output|outputs|format|formats|result|results|report|reporting|response|responses|deliverable|deliverables|template|templates|returns|return|summary|artifact|artifacts|example|examples|deliver|present|presenting",
-        "输出", "结果", "格式", "报告", "交付", "模板", "示例", "返回", "产出",
+        "输出",
+        "结果",
+        "格式",
+        "报告",
+        "交付",
+        "模板",
+        "示例",
+        "返回",
+        "产出",
     ])
 });
 
@@ -28,7 +36,9 @@ static OUTPUT_TEXT: LazyLock<Phrases> = LazyLock::new(|| {
         "return|returns|output|outputs|produce|produces|report|reports … json|markdown|table|list|csv|summary|report|file",
         "in|using|with the|this|following format|form|structure|template|shape",
         "the result|results|output|response|report|answer is|should|must|has|contains|includes",
-        "输出", "返回", "格式",
+        "输出",
+        "返回",
+        "格式",
     ])
 });
 
@@ -39,7 +49,21 @@ static CONSTRAINT: LazyLock<Phrases> = LazyLock::new(|| {
         "do|should|can|is|are not",
         "no",
         "without",
-        "必须", "不要", "不得", "禁止", "切勿", "请勿", "只能", "仅", "务必", "不可", "始终", "严禁", "避免", "确保", "不能",
+        "必须",
+        "不要",
+        "不得",
+        "禁止",
+        "切勿",
+        "请勿",
+        "只能",
+        "仅",
+        "务必",
+        "不可",
+        "始终",
+        "严禁",
+        "避免",
+        "确保",
+        "不能",
     ])
 });
 
@@ -47,7 +71,16 @@ static CONSTRAINT: LazyLock<Phrases> = LazyLock::new(|| {
 static CONSTRAINT_HEADING: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(&[
         "constraint|constraints|rule|rules|guardrail|guardrails|boundary|boundaries|limitation|limitations|limits|safety|important|warnings|never|pitfalls|gotchas|mistakes|anti|don'ts|principles|guidelines|checklist|notes|scope|requirements|caveats|practices|invariants|avoid",
-        "约束", "规则", "限制", "注意", "禁止", "原则", "边界", "要求", "红线", "规范",
+        "约束",
+        "规则",
+        "限制",
+        "注意",
+        "禁止",
+        "原则",
+        "边界",
+        "要求",
+        "红线",
+        "规范",
     ])
 });
 
@@ -56,7 +89,13 @@ static STEP: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(&[
         "step|phase|stage 1|2|one|two|0|a",
         "first … then",
-        "第一步", "第二步", "步骤一", "步骤1", "步骤 1", "阶段一", "第一阶段",
+        "第一步",
+        "第二步",
+        "步骤一",
+        "步骤1",
+        "步骤 1",
+        "阶段一",
+        "第一阶段",
     ])
 });
 
@@ -69,7 +108,12 @@ static HIDDEN: LazyLock<Phrases> = LazyLock::new(|| {
         "without telling|informing|notifying|asking the user|human",
         "hide|conceal this|it from the user|human",
         "secretly|silently send|upload|post|exfiltrate|collect|copy",
-        "忽略之前的指令", "忽略以上指令", "忽略之前的所有", "不要告诉用户", "不要让用户知道", "瞒着用户",
+        "忽略之前的指令",
+        "忽略以上指令",
+        "忽略之前的所有",
+        "不要告诉用户",
+        "不要让用户知道",
+        "瞒着用户",
     ])
 });
 
@@ -117,7 +161,8 @@ fn size(outline: &Outline) -> usize {
 /// Steps, or a layout that is no prose: lists, tables and code under several headings are a
 /// reference, which has no order.
 fn has_steps(outline: &Outline) -> bool {
-    let numbered = |heading: &Piece| heading.text.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let numbered =
+        |heading: &Piece| heading.text.trim_start().starts_with(|c: char| c.is_ascii_digit());
     let reference = outline.headings.len() >= 3
         && (outline.bullets >= 3 || outline.tables > 0 || outline.blocks.len() >= 2);
     outline.numbered >= 2
@@ -138,7 +183,8 @@ fn hidden(outline: &Outline, report: &mut Report<'_>) {
     for piece in &outline.comments {
         let orders = [&*HIDDEN, &*COMMENT_ORDER, &*SHADOWING];
         if let Some((_, words)) = orders.iter().find_map(|phrases| phrases.find(&piece.text)) {
-            let message = format!("a comment gives orders that a reader does not see: `{}`", short(words));
+            let message =
+                format!("a comment gives orders that a reader does not see: `{}`", short(words));
             report.body(Code::HiddenInstruction, piece.at, message);
         }
     }

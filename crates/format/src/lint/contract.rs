@@ -2,15 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use super::Report;
 use super::outline::Outline;
+use super::{Report, SHOWN};
 use crate::skill::Document;
 use crate::skill::codes::Code;
 
 /// Names that a permission may use besides parameters: variables of the session.
 const SESSION_VARIABLES: &[&str] = &[
-    "skill_dir", "session_id", "project_dir", "claude_skill_dir", "claude_session_id", "claude_project_dir",
-    "claude_plugin_root", "claude_plugin_data", "home", "tmp", "tmpdir", "cwd", "workspace",
+    "skill_dir",
+    "session_id",
+    "project_dir",
+    "claude_skill_dir",
+    "claude_session_id",
+    "claude_project_dir",
+    "claude_plugin_root",
+    "claude_plugin_data",
+    "home",
+    "tmp",
+    "tmpdir",
+    "cwd",
+    "workspace",
 ];
 
 pub(super) fn look(document: &Document, outline: &Outline, report: &mut Report<'_>) {
@@ -34,7 +45,8 @@ fn parameters(document: &Document, outline: &Outline, report: &mut Report<'_>) {
     let scopes: String = scopes(document).collect();
     let words = fold(body);
     for name in declared {
-        let mentioned = !fold(name).is_empty() && (has_word(&words, &fold(name)) || scopes.contains(&format!("${{{name}}}")));
+        let mentioned = !fold(name).is_empty()
+            && (has_word(&words, &fold(name)) || scopes.contains(&format!("${{{name}}}")));
         if !mentioned && !outline.prose.is_empty() {
             let message = format!("the body never mentions the parameter `{name}`");
             report.whole(Code::ParameterUnused, message);
@@ -44,7 +56,9 @@ fn parameters(document: &Document, outline: &Outline, report: &mut Report<'_>) {
 
 /// Lower case, with one separator for all that names are written with.
 fn fold(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, '-' | '_') { ' ' } else { c.to_ascii_lowercase() }).collect()
+    text.chars()
+        .map(|c| if matches!(c, '-' | '_') { ' ' } else { c.to_ascii_lowercase() })
+        .collect()
 }
 
 fn has_word(text: &str, word: &str) -> bool {
@@ -89,24 +103,60 @@ fn placeholders(document: &Document, outline: &Outline, report: &mut Report<'_>)
         return;
     }
     for piece in outline.words() {
-        for (offset, name) in braced(&piece.text) {
-            let ours = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-            if ours && unknown(name) && told.insert(name) {
-                let at = report.body.get(piece.at..).and_then(|rest| rest.find(&format!("${{{name}}}")));
-                let message = format!("`${{{name}}}` is no parameter");
-                report.body(Code::PlaceholderUnknown, piece.at + at.unwrap_or(offset), message);
+        for (offset, token, name) in tokens(&piece.text) {
+            // A longer name may begin with a declared one: `$towns` is `$town` and an s.
+            let filled =
+                !token.starts_with("${") && declared.iter().any(|known| name.starts_with(known));
+            if filled || !unknown(name) || !told.insert(name) {
+                continue;
             }
+            // Markup moves places; what is not shown need not be found.
+            let rest = report.body.get(piece.at..).filter(|_| told.len() <= SHOWN);
+            let at = rest.and_then(|rest| rest.find(token)).unwrap_or(offset);
+            report.body(
+                Code::PlaceholderUnknown,
+                piece.at + at,
+                format!("`{token}` is no parameter"),
+            );
         }
     }
+}
+
+/// `$name` and `${name}` outside code: where they begin, as written, and the name.
+fn tokens(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
+    let mut code = false;
+    let mut done = 0;
+    text.match_indices('$').filter_map(move |(at, _)| {
+        let before = text.get(done..at)?;
+        code ^= before.matches('`').count() % 2 == 1;
+        done = at;
+        let rest = text.get(at + 1..)?;
+        let (open, inside) = match rest.strip_prefix('{') {
+            Some(inside) => (true, inside),
+            None => (false, rest),
+        };
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let name = inside.get(..inside.find(|c| !plain(c)).unwrap_or(inside.len()))?;
+        let after = inside.get(name.len()..)?.chars().next();
+        let whole = if open {
+            after == Some('}')
+        } else {
+            after.is_none_or(|c| !c.is_ascii_alphanumeric())
+        };
+        let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+        let length = 1 + name.len() + if open { 2 } else { 0 };
+        (!code && whole && begins).then_some((at, text.get(at..at + length)?, name))
+    })
 }
 
 /// The names in `${…}`, and where they begin.
 fn braced(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.match_indices("${").filter_map(|(at, mark)| {
         let rest = text.get(at + mark.len()..)?;
-        let name = rest.get(..rest.find('}')?)?;
-        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-        (!name.is_empty() && name.bytes().all(plain)).then_some((at, name))
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let end = rest.find(|c: char| !plain(c))?;
+        let name = rest.get(..end)?;
+        (!name.is_empty() && rest.get(end..)?.starts_with('}')).then_some((at, name))
     })
 }
 
@@ -133,7 +183,8 @@ fn is_tool_pattern(pattern: &str) -> bool {
         },
         None => (pattern, None),
     };
-    let letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '*' | '?');
+    let letter =
+        |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '*' | '?');
     name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '*'))
         && name.chars().all(letter)
         && rule.is_none_or(|rule| !rule.trim().is_empty())

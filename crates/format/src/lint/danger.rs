@@ -24,15 +24,42 @@ static CONFIRMATION: LazyLock<Phrases> = LazyLock::new(|| {
         "unless|until|only|if|when … user … asks|says|agrees|requests|confirms|approves|explicitly",
         "askuserquestion",
         "dry run",
-        "确认", "同意", "批准", "征得", "许可", "询问用户", "先问", "授权",
+        "确认",
+        "同意",
+        "批准",
+        "征得",
+        "许可",
+        "询问用户",
+        "先问",
+        "授权",
     ])
 });
 
 /// Commands that destroy, in lower case.
 const COMMANDS: &[&str] = &[
-    "rm -rf", "rm -fr", "rm -r ", "drop table", "drop database", "drop schema", "truncate table", "delete from ",
-    "push --force", "push -f ", "reset --hard", "clean -fd", "terraform destroy", "terraform apply", "kubectl delete", "mkfs",
-    "dd if=", "-x delete", "aws s3 rm", "npm publish", "cargo publish", "gh release create", "docker system prune",
+    "rm -rf",
+    "rm -fr",
+    "rm -r ",
+    "drop table",
+    "drop database",
+    "drop schema",
+    "truncate table",
+    "delete from ",
+    "push --force",
+    "push -f ",
+    "reset --hard",
+    "clean -fd",
+    "terraform destroy",
+    "terraform apply",
+    "kubectl delete",
+    "mkfs",
+    "dd if=",
+    "-x delete",
+    "aws s3 rm",
+    "npm publish",
+    "cargo publish",
+    "gh release create",
+    "docker system prune",
 ];
 
 /// Imperatives that open a step which cannot be undone.
@@ -53,14 +80,50 @@ static ACTIONS: LazyLock<Phrases> = LazyLock::new(|| {
 
 /// The same in Chinese, at the beginning of a step.
 const ACTIONS_CHINESE: &[&str] = &[
-    "删除文件", "删除数据", "删除记录", "删除页面", "删除文章", "删除用户", "删除邮件", "删除所有", "删除该", "删除这", "删除订单",
-    "覆盖文件", "覆盖原", "覆盖写入", "清空", "发送邮件", "发送电子邮件", "发送消息", "发送短信", "发送到", "发送给", "发布到", "发布文章", "转账", "退款给",
-    "付款", "下单", "部署到生产",
+    "删除文件",
+    "删除数据",
+    "删除记录",
+    "删除页面",
+    "删除文章",
+    "删除用户",
+    "删除邮件",
+    "删除所有",
+    "删除该",
+    "删除这",
+    "删除订单",
+    "覆盖文件",
+    "覆盖原",
+    "覆盖写入",
+    "清空",
+    "发送邮件",
+    "发送电子邮件",
+    "发送消息",
+    "发送短信",
+    "发送到",
+    "发送给",
+    "发布到",
+    "发布文章",
+    "转账",
+    "退款给",
+    "付款",
+    "下单",
+    "部署到生产",
 ];
 
 /// What a cleaning may delete: it can be made again.
-const REMADE: &[&str] =
-    &["/tmp", "node_modules", "target", "dist", "build", "deriveddata", "cache", "__pycache__", "coverage", "tmp/", ".next"];
+const REMADE: &[&str] = &[
+    "/tmp",
+    "node_modules",
+    "target",
+    "dist",
+    "build",
+    "deriveddata",
+    "cache",
+    "__pycache__",
+    "coverage",
+    "tmp/",
+    ".next",
+];
 
 /// Methods that change nothing (RFC 9110, section 9.2.1).
 const SAFE_METHODS: &[&str] = &["GET", "HEAD", "OPTIONS", "TRACE"];
@@ -110,7 +173,10 @@ fn command(piece: &Piece) -> Option<(usize, &str)> {
         let start = piece.text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
         let line = piece.text.get(start..)?.lines().next()?.trim();
         // A comment or a rule against it is no order.
-        let order = !line.starts_with(['#', '/']) && !["never", "don't", "not "].iter().any(|no| lower.get(start..at).unwrap_or_default().contains(no));
+        let order = !line.starts_with(['#', '/'])
+            && !["never", "don't", "not "]
+                .iter()
+                .any(|no| lower.get(start..at).unwrap_or_default().contains(no));
         let cleaning = command.starts_with("rm ") && {
             let line = line.to_ascii_lowercase();
             REMADE.iter().any(|name| line.contains(name))
@@ -129,6 +195,8 @@ fn action(piece: &Piece) -> Option<(usize, &str)> {
     // An order begins with its verb, possibly after `then`.
     let (at, found) = ACTIONS.find(text)?;
     let before = words(text.get(..at)?);
-    let opens = before.iter().all(|word| matches!(word.folded.as_str(), "then" | "next" | "finally" | "now" | "and"));
+    let opens = before
+        .iter()
+        .all(|word| matches!(word.folded.as_str(), "then" | "next" | "finally" | "now" | "and"));
     opens.then_some((piece.at + skipped, found))
 }

@@ -91,26 +91,27 @@ pub(super) static SHADOWING: LazyLock<Phrases> = LazyLock::new(|| {
 });
 
 /// Words that carry no meaning of their own in a description.
-const EMPTY: &[&str] = &[
-    "a", "an", "and", "or", "the", "of", "for", "to", "in", "on", "with", "by", "from", "at", "as",
-    "is", "are", "be", "it", "its", "this", "that", "these", "those", "you", "your", "user", "users",
-    "i", "we", "my", "our", "can", "will", "may", "when", "whenever", "if", "any", "all", "some", "use",
-    "used", "uses", "using", "skill", "skills", "tool", "tools", "utility", "utilities", "helper", "helps", "help",
-    "helping", "useful", "handy", "various", "different", "general", "generic", "common", "misc", "miscellaneous",
-    "stuff", "things", "thing", "something", "anything", "everything", "etc", "more", "other", "task", "tasks",
-    "need", "needs", "needed", "want", "work", "works", "working", "related", "do", "does", "doing", "good",
-    "great", "powerful", "amazing", "awesome", "best", "smart", "simple", "easy", "nice", "better", "improve",
-    "improves", "support", "supports", "assist", "assists", "provides", "provide", "handle", "handles", "ability",
-    "agent", "assistant", "ai", "so", "many", "much", "lot", "lots", "kind", "kinds", "sort", "ways", "way",
-    "description", "test", "example", "sample", "demo", "my-skill", "new", "request", "requests",
-];
+const EMPTY: &str = "\
+    a an and or the of for to in on with by from at as is are be it its this that these those \
+    you your user users i we my our can will may when whenever if any all some use used uses \
+    using skill skills tool tools utility utilities helper helps help helping useful handy \
+    various different general generic common misc miscellaneous stuff things thing something \
+    anything everything etc more other task tasks need needs needed want work works working \
+    related do does doing good great powerful amazing awesome best smart simple easy nice \
+    better improve improves support supports assist assists provides provide handle handles \
+    ability agent assistant ai so many much lot lots kind kinds sort ways way description test \
+    example sample demo my-skill new request requests";
 
 /// The same in Chinese.
-const EMPTY_CHINESE: &[&str] = &[
-    "帮助", "帮你", "帮忙", "协助", "辅助", "工具", "技能", "用户", "处理", "各种", "一些", "事情", "东西", "相关", "通用",
-    "任务", "工作", "使用", "用于", "可以", "能够", "一个", "这个", "那个", "非常", "强大", "好用", "有用", "提供", "支持",
-    "需要", "进行", "问题", "等等", "助手", "多种", "你", "我", "的", "了", "和", "与", "时", "等",
-];
+const EMPTY_CHINESE: &str = "\
+    帮助 帮你 帮忙 协助 辅助 工具 技能 用户 处理 各种 一些 事情 东西 相关 通用 任务 工作 \
+    使用 用于 可以 能够 一个 这个 那个 非常 强大 好用 有用 提供 支持 需要 进行 问题 等等 \
+    助手 多种 你 我 的 了 和 与 时 等";
+
+/// Whether `word` is one of `words`, which have a blank between them.
+fn listed(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
+}
 
 /// Words that promise everything and tell nothing.
 static FILLER: LazyLock<Phrases> = LazyLock::new(|| {
@@ -190,42 +191,44 @@ fn vague(text: &str) -> Option<String> {
 
 fn carries_meaning(word: &Word) -> bool {
     let text = word.folded.as_str();
-    text != "." && !text.chars().any(is_ideograph) && !EMPTY.contains(&text)
+    text != "." && !text.chars().any(is_ideograph) && !listed(EMPTY, text)
 }
 
 /// Ideographs that are left without the empty words.
 fn ideographs(text: &str) -> usize {
     let mut rest = text.chars().filter(|c| is_ideograph(*c)).collect::<String>();
-    for empty in EMPTY_CHINESE {
+    for empty in EMPTY_CHINESE.split(' ') {
         rest = rest.replace(empty, "");
     }
     rest.chars().count()
 }
 
 /// Verbs that descriptions of skills are made of, in their base form.
-const VERBS: &[&str] = &[
-    "access", "add", "adjust", "analyse", "analyze", "annotate", "answer", "append", "apply", "ask", "assemble", "assess",
-    "audit", "automate", "browse", "build", "calculate", "call", "capture", "change", "chat", "check", "choose", "clean",
-    "collect", "compare", "compile", "compose", "compress", "compute", "configure", "connect", "control", "convert",
-    "copy", "count", "cover", "craft", "create", "curate", "debug", "decide", "define", "deliver", "deploy", "describe",
-    "design", "detect", "develop", "diagnose", "discover", "display", "document", "download", "draft", "draw",
-    "edit", "enable", "enforce", "enrich", "ensure", "estimate", "evaluate", "execute", "explain", "explore", "export", "extract",
-    "fetch", "fill", "filter", "find", "fix", "follow", "format", "gather", "generate", "get", "give", "grade", "guide",
-    "identify", "implement", "import", "improve", "insert", "inspect", "install", "integrate", "interact", "interview", "introduce", "investigate",
-    "keep", "launch", "learn", "lint", "list", "load", "log", "look", "maintain", "make", "manage", "map", "measure",
-    "merge", "migrate", "minimize", "model", "modify", "monitor", "move", "navigate", "observe", "offer", "open", "operate", "optimise", "optimize", "orchestrate", "organise",
-    "organize", "parse", "perform", "place", "plan", "plot", "polish", "post", "predict", "prepare", "present", "prevent", "print", "prioritize", "process", "produce",
-    "profile", "prototype", "publish", "pull", "push", "query", "rank", "read", "recommend", "record", "reduce", "refactor", "refine",
-    "register", "release", "remember", "remove", "rename", "render", "repair", "replace", "reply", "report", "request", "research", "resolve", "respond", "restore", "retrieve", "review",
-    "revise", "rewrite", "route", "run", "save", "say", "scaffold", "scan", "schedule", "score", "scrape", "search", "secure", "select", "send", "serve",
-    "set", "setup", "share", "ship", "show", "simplify", "simulate", "solve", "sort", "split", "start", "stop", "store", "stream", "structure", "submit", "suggest", "summarise",
-    "summarize", "sync", "synthesize", "talk", "teach", "tell", "test", "trace", "track", "trade", "train", "transcribe", "transform", "translate", "trigger",
-    "trim", "troubleshoot", "tune", "turn", "understand", "unify", "update", "upgrade", "upload", "validate", "verify", "view", "visualize", "walk", "watch", "work", "wrap", "write", "use", "help", "handle", "provide", "support", "assist",
-];
+const VERBS: &str = "\
+    access add adjust analyse analyze annotate answer append apply ask assemble assess audit \
+    automate browse build calculate call capture change chat check choose clean collect \
+    compare compile compose compress compute configure connect control convert copy count \
+    cover craft create curate debug decide define deliver deploy describe design detect \
+    develop diagnose discover display document download draft draw edit enable enforce enrich \
+    ensure estimate evaluate execute explain explore export extract fetch fill filter find fix \
+    follow format gather generate get give grade guide identify implement import improve \
+    insert inspect install integrate interact interview introduce investigate keep launch \
+    learn lint list load log look maintain make manage map measure merge migrate minimize \
+    model modify monitor move navigate observe offer open operate optimise optimize \
+    orchestrate organise organize parse perform place plan plot polish post predict prepare \
+    present prevent print prioritize process produce profile prototype publish pull push query \
+    rank read recommend record reduce refactor refine register release remember remove rename \
+    render repair replace reply report request research resolve respond restore retrieve \
+    review revise rewrite route run save say scaffold scan schedule score scrape search secure \
+    select send serve set setup share ship show simplify simulate solve sort split start stop \
+    store stream structure submit suggest summarise summarize sync synthesize talk teach tell \
+    test trace track trade train transcribe transform translate trigger trim troubleshoot tune \
+    turn understand unify update upgrade upload validate verify view visualize walk watch work \
+    wrap write use help handle provide support assist";
 
 /// Whether `word` is a form of a known verb, or any participle.
 fn is_verb(word: &str) -> bool {
-    let known = |stem: &str| VERBS.contains(&stem);
+    let known = |stem: &str| listed(VERBS, stem);
     let base = |suffix: &str| {
         word.strip_suffix(suffix).is_some_and(|stem| {
             let mut silent = stem.to_owned();
@@ -238,9 +241,9 @@ fn is_verb(word: &str) -> bool {
         || base("s")
         || base("es")
         || base("ed")
-        || ["ies", "ied"].iter().any(|end| {
-            word.strip_suffix(end).is_some_and(|stem| known(&format!("{stem}y")))
-        })
+        || ["ies", "ied"]
+            .iter()
+            .any(|end| word.strip_suffix(end).is_some_and(|stem| known(&format!("{stem}y"))))
 }
 
 /// The first words of a quotation, on one line.

@@ -145,7 +145,8 @@ fn ranked(skills: &[Summary<'_>]) -> Vec<Vec<u32>> {
     for word in sets.iter().flatten() {
         *counts.entry(word).or_default() += 1;
     }
-    let mut order: Vec<(usize, &str)> = counts.into_iter().map(|(word, count)| (count, word)).collect();
+    let mut order: Vec<(usize, &str)> =
+        counts.into_iter().map(|(word, count)| (count, word)).collect();
     order.sort_unstable();
     let ranks: BTreeMap<&str, u32> =
         order.into_iter().zip(0..).map(|((_, word), rank)| (word, rank)).collect();
@@ -161,9 +162,10 @@ fn ranked(skills: &[Summary<'_>]) -> Vec<Vec<u32>> {
 
 /// Words that say nothing about what a skill does.
 const COMMON: &[&str] = &[
-    "a", "an", "and", "or", "the", "of", "for", "to", "in", "on", "with", "by", "from", "at", "as", "is", "are", "be",
-    "it", "its", "this", "that", "when", "whenever", "if", "use", "used", "using", "skill", "user", "users", "you", "your",
-    "asks", "wants", "needs", "can", "any", "all", "about", "into", "such", "e", "g", ".",
+    "a", "an", "and", "or", "the", "of", "for", "to", "in", "on", "with", "by", "from", "at", "as",
+    "is", "are", "be", "it", "its", "this", "that", "when", "whenever", "if", "use", "used",
+    "using", "skill", "user", "users", "you", "your", "asks", "wants", "needs", "can", "any",
+    "all", "about", "into", "such", "e", "g", ".",
 ];
 
 /// The set of words that tell a description from others: plural and singular are one word, Chinese

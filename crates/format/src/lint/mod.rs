@@ -69,7 +69,13 @@ struct Report<'a> {
 
 impl<'a> Report<'a> {
     fn new(document: &'a Document, body: &'a str) -> Self {
-        Self { document, body, lines: LineIndex::new(body), found: Vec::new(), counts: BTreeMap::new() }
+        Self {
+            document,
+            body,
+            lines: LineIndex::new(body),
+            found: Vec::new(),
+            counts: BTreeMap::new(),
+        }
     }
 
     /// A finding about the whole document.
@@ -110,7 +116,12 @@ impl<'a> Report<'a> {
     fn finish(mut self) -> Vec<Diagnostic> {
         for found in self.found.iter_mut().rev() {
             // The last of a code that was counted further tells the rest.
-            if let Some(more) = self.counts.remove(found.code.as_ref()).and_then(|n| n.checked_sub(SHOWN)).filter(|more| *more > 0) {
+            if let Some(more) = self
+                .counts
+                .remove(found.code.as_ref())
+                .and_then(|n| n.checked_sub(SHOWN))
+                .filter(|more| *more > 0)
+            {
                 let _ = write!(found.message, "; {more} more of this kind are not shown");
             }
         }

@@ -13,7 +13,8 @@ pub(super) struct Piece {
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     pub(super) headings: Vec<Piece>,
-    /// Paragraphs and the first texts of list items, without their markup. Code spans are in them.
+    /// Paragraphs and the first texts of list items, without their markup; code spans
+    /// stand in them between back quotes.
     pub(super) prose: Vec<Piece>,
     /// Code spans.
     pub(super) spans: Vec<Piece>,
@@ -94,7 +95,7 @@ impl Outline {
                 }
                 Event::Code(part) => {
                     if let Some(piece) = &mut text {
-                        piece.text.push_str(&part);
+                        piece.text.extend(["`", &part, "`"]);
                     }
                     out.spans.push(Piece { text: part.into_string(), at });
                 }

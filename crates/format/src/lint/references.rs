@@ -13,7 +13,8 @@ const OWN_DIRECTORIES: &[&str] =
 /// Variables for the directory of the skill.
 const SKILL_DIR: &[&str] = &["${CLAUDE_SKILL_DIR}/", "${SKILL_DIR}/", "{baseDir}/"];
 /// What marks a path as a pattern or an example.
-const PLACEHOLDERS: &[char] = &['{', '}', '<', '>', '*', '$', '[', ']', '…', '|', '`', '"', '\\', '='];
+const PLACEHOLDERS: &[char] =
+    &['{', '}', '<', '>', '*', '$', '[', ']', '…', '|', '`', '"', '\\', '='];
 
 /// Where a path leads.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +26,7 @@ enum Target {
 }
 
 pub(super) fn look(outline: &Outline, files: &[String], report: &mut Report<'_>) {
+    let files: BTreeSet<&str> = files.iter().map(String::as_str).collect();
     let mut told = BTreeSet::new();
     let mut check = |path: &str, at: usize, report: &mut Report<'_>| {
         if !told.insert(path.to_owned()) {
@@ -35,7 +37,7 @@ pub(super) fn look(outline: &Outline, files: &[String], report: &mut Report<'_>)
                 let message = format!("`{path}` is outside the directory of the skill");
                 report.body(Code::ReferenceEscapes, at, message);
             }
-            Target::Inside(inside) if !files.is_empty() && !exists(&inside, files) => {
+            Target::Inside(inside) if !files.is_empty() && !exists(&inside, &files) => {
                 report.body(Code::ReferenceMissing, at, format!("there is no file `{path}`"));
             }
             Target::Inside(_) => {}
@@ -63,9 +65,16 @@ pub(super) fn look(outline: &Outline, files: &[String], report: &mut Report<'_>)
 fn linked(destination: &str) -> Option<String> {
     let path = destination.split(['#', '?']).next().unwrap_or_default();
     let scheme = path.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+        scheme.len() > 1
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
     });
-    let path = if let Some(file) = path.strip_prefix("file://") { file } else if scheme { return None } else { path };
+    let path = if let Some(file) = path.strip_prefix("file://") {
+        file
+    } else if scheme {
+        return None;
+    } else {
+        path
+    };
     let path = decoded(path);
     let example = path.contains(PLACEHOLDERS) || path.contains("...") || path.contains("path/to");
     let file_like = path.contains('/') || is_file(&path);
@@ -78,15 +87,12 @@ fn decoded(path: &str) -> String {
     let mut rest = path.as_bytes();
     while let Some((&first, later)) = rest.split_first() {
         let hex = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
-        match (first, hex(later.first()), hex(later.get(1))) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
-                rest = later.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(first);
-                rest = later;
-            }
+        if let (b'%', Some(high), Some(low)) = (first, hex(later.first()), hex(later.get(1))) {
+            bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+            rest = later.get(2..).unwrap_or_default();
+        } else {
+            bytes.push(first);
+            rest = later;
         }
     }
     String::from_utf8(bytes).unwrap_or_else(|_| path.to_owned())
@@ -115,9 +121,15 @@ fn is_file(path: &str) -> bool {
     let last = path.rsplit('/').next().unwrap_or_default();
     let extension = last.rsplit_once('.').is_some_and(|(stem, extension)| {
         let plain = extension.bytes().all(|b| b.is_ascii_alphanumeric());
-        !stem.is_empty() && (1..=5).contains(&extension.len()) && plain && !extension.bytes().all(|b| b.is_ascii_digit())
+        !stem.is_empty()
+            && (1..=5).contains(&extension.len())
+            && plain
+            && !extension.bytes().all(|b| b.is_ascii_digit())
     });
-    let example = path.contains(PLACEHOLDERS) || path.contains("...") || path.contains("XX") || path.contains("path/to");
+    let example = path.contains(PLACEHOLDERS)
+        || path.contains("...")
+        || path.contains("XX")
+        || path.contains("path/to");
     extension && !example
 }
 
@@ -142,9 +154,9 @@ fn target(path: &str) -> Target {
 }
 
 /// Whether `path` is one of `files`, or a directory above one.
-fn exists(path: &str, files: &[String]) -> bool {
+fn exists(path: &str, files: &BTreeSet<&str>) -> bool {
+    let below = format!("{path}/");
     path.is_empty()
-        || files.iter().any(|file| {
-            file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
+        || files.contains(path)
+        || files.range(below.as_str()..).next().is_some_and(|file| file.starts_with(&below))
 }

@@ -7,6 +7,8 @@ use super::findings::Findings;
 
 /// Bytes looked at to tell UTF-16 and binary files from text.
 const SAMPLE: usize = 512;
+/// Bytes of a longer file that decide how it is decoded: the sample behind a byte-order mark.
+pub(super) const DECISIVE: usize = SAMPLE + 3;
 
 /// The text of a file, lines ended by `\n`; `None` where it is none. An incomplete prefix may
 /// stop inside a character.
@@ -236,7 +238,7 @@ fn is_tag(c: char) -> bool {
     matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
-fn is_bidi(c: char) -> bool {
+pub(super) fn is_bidi(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -90,7 +90,7 @@ pub struct Places {
 
 /// A SKILL.md: the keys of its frontmatter, and where its body is.
 ///
-/// Kebab, snake and camel case are one key. Keys that are not known are kept in `extra`.
+/// A key may be spelled with hyphens, underscores or capitals. Keys that are not known are kept in `extra`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Document {
     /// `name`, or the name of the directory.

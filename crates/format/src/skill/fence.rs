@@ -4,7 +4,7 @@ use concertina_types::{Span, limits};
 
 use super::codes::Code;
 use super::findings::Findings;
-use super::keys;
+use super::{decode, keys};
 
 /// The language of a frontmatter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -432,9 +432,13 @@ fn span_text(text: &str, start: usize, end: usize) -> &str {
     text.get(start..end).unwrap_or_default()
 }
 
+fn unseen(c: char) -> bool {
+    decode::is_hidden(c) || decode::is_bidi(c)
+}
+
 /// A line without blanks and invisible characters at its ends.
 fn bare(line: &str) -> &str {
-    line.trim_matches(|c: char| c.is_whitespace() || super::decode::is_hidden(c))
+    line.trim_matches(|c: char| c.is_whitespace() || unseen(c))
 }
 
 /// Exactly `---`, blanks after it allowed.
@@ -444,6 +448,10 @@ fn is_fence(line: &str) -> bool {
 
 /// Nothing but three or more dashes of any kind.
 fn is_dashes(line: &str) -> bool {
+    if line.contains(unseen) {
+        // What cannot be seen does not change what a reader sees.
+        return is_dashes(&line.replace(unseen, ""));
+    }
     let dash = |c: char| matches!(c, '-' | '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' | '－');
     let mut count = 0;
     for c in line.trim_end().chars() {

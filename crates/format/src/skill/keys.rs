@@ -1,4 +1,4 @@
-//! The keys of a frontmatter. Kebab, snake and camel case are one key.
+//! The keys of a frontmatter. `when-to-use`, `when_to_use` and `whenToUse` are one key.
 
 macro_rules! keys {
     ($($name:ident $canonical:literal $kind:ident;)*) => {

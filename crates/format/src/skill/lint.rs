@@ -1,6 +1,7 @@
 //! What other programs, and the model, will make of a document.
 
 use concertina_types::SkillId;
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::codes::Code;
 use super::document::{Document, Origin};
@@ -36,7 +37,9 @@ pub(super) fn look(
             format!("the name `{name}` is not lower-case letters, digits and single hyphens");
         findings.add(Code::NameFormat, places.name, message);
     }
-    if is_skill_file && !origin.directory.is_empty() && name != origin.directory {
+    // Some file systems store names decomposed.
+    let same = || name.nfkc().eq(origin.directory.nfkc());
+    if is_skill_file && !origin.directory.is_empty() && !same() {
         let message =
             format!("the name `{name}` differs from the directory `{}`", origin.directory);
         findings.add(Code::NameDirectory, places.name, message);

@@ -69,6 +69,11 @@ pub enum Head {
     Parsed(Box<Parsed>),
 }
 
+/// The keys of a frontmatter that mean something, spelled as in the documentation.
+pub fn known_keys() -> impl Iterator<Item = &'static str> {
+    keys::Key::ALL.iter().map(|key| key.canonical())
+}
+
 /// Reads a whole SKILL.md.
 ///
 /// ```
@@ -91,7 +96,8 @@ pub fn parse(bytes: &[u8], origin: Origin<'_>, mode: Mode) -> Parsed {
 
 /// Reads the beginning of a SKILL.md, for an index that never reads bodies.
 ///
-/// `bytes` is a prefix of the file, all of it where `complete`. The document is the one that
+/// `bytes` is a prefix of the file, all of it where `complete`; of a longer file, fewer than 515
+/// bytes are never enough, because they do not tell its encoding. The document is the one that
 /// [`parse`] gives, except that its body is empty, its digest is that of `bytes`, and findings
 /// about the body are missing.
 pub fn parse_head(bytes: &[u8], complete: bool, origin: Origin<'_>, mode: Mode) -> Head {
@@ -125,6 +131,9 @@ fn read(bytes: &[u8], extent: Extent, origin: Origin<'_>, mode: Mode) -> Head {
         return parsed(rejected(findings, String::new(), mode));
     }
     let complete = extent.complete() || bytes.len() >= HEAD_BYTES;
+    if !complete && bytes.len() < decode::DECISIVE {
+        return Head::NeedMore;
+    }
     let Some(text) = decode::text(bytes, complete, &mut findings) else {
         return parsed(rejected(findings, String::new(), mode));
     };

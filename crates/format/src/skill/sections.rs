@@ -1,5 +1,7 @@
 //! The parts of a body: what `skill:NAME#PART` opens.
 
+use std::collections::{HashMap, HashSet};
+
 use concertina_types::Span;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -26,6 +28,7 @@ pub struct Section {
 /// The sections of `body`, in its order. Headings inside code, quotes and lists do not count.
 pub fn sections(body: &str) -> Vec<Section> {
     let mut found: Vec<Section> = Vec::new();
+    let mut slugs = Slugs::default();
     let mut heading: Option<(u8, usize, String)> = None;
     let mut containers = 0_usize;
     for (event, range) in Parser::new_ext(body, Options::empty()).into_offset_iter() {
@@ -50,7 +53,7 @@ pub fn sections(body: &str) -> Vec<Section> {
             Event::End(TagEnd::Heading(_)) => {
                 if let Some((level, start, title)) = heading.take() {
                     let title = title.trim().to_owned();
-                    let slug = unique(&slug(&title), &found);
+                    let slug = slugs.unique(slug(&title));
                     let span = Span::new(start, body.len());
                     found.push(Section { level, title, slug, span });
                 }
@@ -104,16 +107,28 @@ fn slug(title: &str) -> String {
         .collect()
 }
 
-fn unique(slug: &str, found: &[Section]) -> String {
-    let taken = |candidate: &str| found.iter().any(|section| section.slug == candidate);
-    if !taken(slug) {
-        return slug.to_owned();
+/// Slugs that were given, and the number to try next for each.
+#[derive(Default)]
+struct Slugs {
+    given: HashSet<String>,
+    next: HashMap<String, usize>,
+}
+
+impl Slugs {
+    /// `slug`, or where it was given already, the first free `slug-1`, `slug-2` and so on.
+    fn unique(&mut self, slug: String) -> String {
+        if self.given.insert(slug.clone()) {
+            return slug;
+        }
+        let next = self.next.entry(slug.clone()).or_insert(1);
+        loop {
+            let candidate = format!("{slug}-{next}");
+            *next += 1;
+            if self.given.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
     }
-    // A free number is found within as many attempts as there are sections.
-    (1..=found.len())
-        .map(|n| format!("{slug}-{n}"))
-        .find(|candidate| !taken(candidate))
-        .unwrap_or_else(|| slug.to_owned())
 }
 
 /// The first paragraph of `body` as plain text on one line, without markup. Headings, code,

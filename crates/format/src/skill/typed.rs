@@ -411,7 +411,18 @@ impl Reader<'_> {
 
     fn parameters(&mut self, entry: &Entry) -> Vec<Parameter> {
         match &entry.value.kind {
-            Kind::Map(entries) => entries.iter().filter_map(|e| self.parameter(e)).collect(),
+            Kind::Map(entries) => match object_schema(entries) {
+                // One JSON Schema for all of them says the same as a schema for each.
+                Some((properties, required)) => {
+                    let mut out: Vec<Parameter> =
+                        properties.iter().filter_map(|e| self.parameter(e)).collect();
+                    for parameter in &mut out {
+                        parameter.required |= required.contains(&parameter.name.as_str());
+                    }
+                    out
+                }
+                None => entries.iter().filter_map(|e| self.parameter(e)).collect(),
+            },
             // A list of `{name: …}` says the same.
             Kind::List(items) => {
                 let mut out = Vec::new();
@@ -491,4 +502,19 @@ impl Reader<'_> {
         }
         out
     }
+}
+
+/// The properties of a JSON Schema of an object, and which of them it requires; none where the
+/// entries are something else, such as parameters that happen to be called `type` or `required`.
+fn object_schema(entries: &[Entry]) -> Option<(&[Entry], Vec<&str>)> {
+    let value = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
+    if value("type").and_then(Node::scalar) != Some("object") {
+        return None;
+    }
+    let Kind::Map(properties) = &value("properties")?.kind else { return None };
+    let required = match value("required").map(|node| &node.kind) {
+        Some(Kind::List(items)) => items.iter().filter_map(Node::scalar).collect(),
+        _ => Vec::new(),
+    };
+    Some((properties, required))
 }

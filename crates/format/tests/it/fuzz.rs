@@ -17,6 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 // The bodies of the targets, shared with libFuzzer: the package `fuzz` needs another toolchain.
+#[allow(unreachable_pub, reason = "the same file is a library of its own")]
 #[path = "../../../../fuzz/src/lib.rs"]
 mod targets;
 
@@ -30,10 +31,55 @@ const BYTES: usize = 64 * 1024;
 
 /// Pieces that mean something to a reader.
 const WORDS: &[&str] = &[
-    "---\n", "\n---\n", "name: ", "description: ", "paths: ", "allowed-tools: ", "permissions:\n  read: ",
-    "disable-model-invocation: ", ": ", "- ", "\t", "\r\n", "\"", "'", "|", ">", "&a ", "*a ", "!!", "[", "]", "{",
-    "}", "#", "```", "+++", "\u{feff}", "\u{200b}", "\u{202e}", "$ARGUMENTS", "$name", "$0", "${SESSION_ID}", "!`", "`",
-    "\\", "\0", "**/", "{a,b}", "[!", "skill:", "@1-2", "%25", "%", "[tool.x]\n", "[policy]\nallow = ", "= ", "\"\"\"", "9999999999",
+    "---\n",
+    "\n---\n",
+    "name: ",
+    "description: ",
+    "paths: ",
+    "allowed-tools: ",
+    "permissions:\n  read: ",
+    "disable-model-invocation: ",
+    ": ",
+    "- ",
+    "\t",
+    "\r\n",
+    "\"",
+    "'",
+    "|",
+    ">",
+    "&a ",
+    "*a ",
+    "!!",
+    "[",
+    "]",
+    "{",
+    "}",
+    "#",
+    "```",
+    "+++",
+    "\u{feff}",
+    "\u{200b}",
+    "\u{202e}",
+    "$ARGUMENTS",
+    "$name",
+    "$0",
+    "${SESSION_ID}",
+    "!`",
+    "`",
+    "\\",
+    "\0",
+    "**/",
+    "{a,b}",
+    "[!",
+    "skill:",
+    "@1-2",
+    "%25",
+    "%",
+    "[tool.x]\n",
+    "[policy]\nallow = ",
+    "= ",
+    "\"\"\"",
+    "9999999999",
 ];
 
 /// `SplitMix64` (Steele, Lea and Flood, 2014): small, and the same everywhere.
@@ -133,7 +179,11 @@ fn run(name: &str, target: fn(&[u8]), more: Vec<Vec<u8>>) {
             check(&input);
         }
     }
-    eprintln!("{name}: {count} inputs of {} seeds in {:?}, slowest {slowest:?}", seeds.len(), start.elapsed());
+    eprintln!(
+        "{name}: {count} inputs of {} seeds in {:?}, slowest {slowest:?}",
+        seeds.len(),
+        start.elapsed()
+    );
 }
 
 #[test]

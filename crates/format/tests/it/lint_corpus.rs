@@ -32,7 +32,8 @@ fn a17_a18_well_kept_skills_get_few_warnings() {
     let shown = std::env::var("CONCERTINA_VERBOSE").unwrap_or_default();
     let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     // `CONCERTINA_ALONE`: as if no other file were there, to see what would be called missing.
-    let beside: Vec<String> = std::env::var("CONCERTINA_ALONE").map_or_else(|_| Vec::new(), |_| vec!["SKILL.md".into()]);
+    let beside: Vec<String> =
+        std::env::var("CONCERTINA_ALONE").map_or_else(|_| Vec::new(), |_| vec!["SKILL.md".into()]);
     let mut files = [0_usize; 3];
     let mut warned = 0;
     let mut slowest = (Duration::ZERO, String::new());
@@ -70,19 +71,27 @@ fn a17_a18_well_kept_skills_get_few_warnings() {
                 eprintln!("    {}", document.description.as_deref().unwrap_or_default());
             }
         }
-        described.push((group, document.name.clone(), document.description.clone().unwrap_or_default(), file.to_owned()));
+        described.push((
+            group,
+            document.name.clone(),
+            document.description.clone().unwrap_or_default(),
+            file.to_owned(),
+        ));
     }
     eprintln!("files in A, B, C: {files:?}; lint {total:?} in all, slowest {slowest:?}");
     for (code, counts) in &counts {
         eprintln!("{code:24} {counts:?}");
     }
-    let summaries: Vec<_> = described
-        .iter()
-        .map(|(_, name, description, _)| Summary { name, description })
-        .collect();
+    let summaries: Vec<_> =
+        described.iter().map(|(_, name, description, _)| Summary { name, description }).collect();
     let start = Instant::now();
     let pairs = compare(&summaries);
-    eprintln!("compare: {} pairs of {} skills in {:?}", pairs.len(), summaries.len(), start.elapsed());
+    eprintln!(
+        "compare: {} pairs of {} skills in {:?}",
+        pairs.len(),
+        summaries.len(),
+        start.elapsed()
+    );
     for pair in pairs.iter().filter(|pair| shown == pair.code) {
         let (a, b) = (&described[pair.first], &described[pair.second]);
         if a.1 != b.1 {
@@ -93,5 +102,9 @@ fn a17_a18_well_kept_skills_get_few_warnings() {
     if !beside.is_empty() {
         return;
     }
-    assert!(warned * 100 <= files[0] * 15, "{warned} of {} well-kept skills are warned of", files[0]);
+    assert!(
+        warned * 100 <= files[0] * 15,
+        "{warned} of {} well-kept skills are warned of",
+        files[0]
+    );
 }

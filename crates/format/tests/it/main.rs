@@ -1,14 +1,16 @@
 //! Tests of the crate, by subject.
 
-mod skill_harness;
 mod config;
+mod documentation;
 mod expand;
-mod parameters;
 mod findings;
 mod fuzz;
 mod lint;
 mod lint_corpus;
+mod parameters;
+mod skill_cases;
 mod skill_document;
 mod skill_hard;
+mod skill_harness;
 mod skill_laws;
 mod skill_sections;

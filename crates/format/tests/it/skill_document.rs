@@ -118,7 +118,7 @@ fn law5_security_keys_that_cannot_be_read_fail_closed() {
 }
 
 #[test]
-fn permissions_have_several_shapes() {
+fn a11_permissions_have_several_shapes_and_one_meaning() {
     let scopes =
         |paths: &[&str]| PathScope { paths: paths.iter().map(|&p| p.to_owned()).collect() };
     let given = document(
@@ -147,6 +147,9 @@ fn permissions_have_several_shapes() {
     );
     assert_eq!(listed.permissions.execute, ["ls", "cat *"]);
     assert_eq!(listed.permissions.network[0].domains, ["a.example", "b.example"]);
+    let unknown = "permissions: {read: [src/**], teleport: [home]}";
+    assert!(found(unknown).contains(&"UNKNOWN_PERMISSION".to_owned()));
+    assert_eq!(document(unknown).unreadable, ["permissions"]);
     // Another program's words ask for nothing that exists here.
     let foreign = document("permissions: [file_read, shell]");
     assert!(foreign.permissions.is_empty() && foreign.unreadable.is_empty());

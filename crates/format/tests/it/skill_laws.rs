@@ -24,7 +24,12 @@ fn said(bytes: &[u8]) -> Option<Document> {
 }
 
 fn timeless(document: Document) -> Document {
-    Document { digest: Digest::of(b""), body: Span::default(), places: Places::default(), ..document }
+    Document {
+        digest: Digest::of(b""),
+        body: Span::default(),
+        places: Places::default(),
+        ..document
+    }
 }
 
 /// Text that is rich in what YAML and Markdown care about.

@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 use concertina_core::policy::Pattern;
 use concertina_core::session::{Command, Origin, Part, PreparedSkill, Unfolded, View};
 use concertina_tokens::O200k;
-use concertina_types::{
-    Blob, Fact, ModelCall, Subject, Tokens, limits,
-};
+use concertina_types::{Blob, Fact, ModelCall, Subject, Tokens, limits};
 use futures_util::future::LocalBoxFuture;
 
 use crate::Cancel;
@@ -73,8 +71,16 @@ impl Agent<'_> {
             self.hear(&reply)?;
             if let (Stop::Length | Stop::Filtered, []) = (&reply.stop, reply.calls.as_slice()) {
                 self.note_break("the model's answer was cut")?;
-                let why = if reply.stop == Stop::Length { "its limit on one answer" } else { "the provider's filter" };
+                let why = if reply.stop == Stop::Length {
+                    "its limit on one answer"
+                } else {
+                    "the provider's filter"
+                };
                 return Err(RuntimeError::AnswerCut { session: self.session.id().clone(), why });
+            }
+            if reply.calls.is_empty() && reply.text.trim().is_empty() {
+                self.note_break("the model said nothing")?;
+                return Err(RuntimeError::AnswerEmpty(self.session.id().clone()));
             }
             if reply.calls.is_empty() {
                 let fact = Fact::TaskFinished { answer: Blob::of(&reply.text) };
@@ -142,10 +148,8 @@ impl Agent<'_> {
         match answer {
             Ok(reply) => Ok(Some(reply)),
             Err(error) => {
-                let fact = Fact::ModelFailed {
-                    code: error.code().to_owned(),
-                    message: error.to_string(),
-                };
+                let fact =
+                    Fact::ModelFailed { code: error.code().to_owned(), message: error.to_string() };
                 self.session.observe(fact, Vec::new())?;
                 Err(error.into())
             }

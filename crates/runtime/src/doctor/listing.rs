@@ -1,6 +1,6 @@
 //! What one client lists of the skills, and what it loses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use concertina_tokens::{Count, Family};
@@ -11,14 +11,24 @@ use super::pool::{Pool, PoolSkill};
 use super::report::{Amount, ClientSkills, Loss};
 
 /// What `client` makes of the skills in `pool` at a window of so many tokens.
-pub(super) fn of(client: &Client, roots: &[SkillRoot], pool: &Pool, window: u64) -> Option<ClientSkills> {
+pub(super) fn of(
+    client: &Client,
+    roots: &[SkillRoot],
+    pool: &Pool,
+    window: u64,
+) -> Option<ClientSkills> {
     let rules = client.rules.as_ref()?;
     let family = Family::for_model(client.model);
     let mut losses = Losses::default();
     let mut lines = Vec::new();
     let mut withheld = 0;
+    let mut names = BTreeSet::new();
     for skill in &pool.skills {
         match judge(rules, roots, skill) {
+            Verdict::Listed(_) if !names.insert(skill.name.as_str()) => {
+                let text = "whether it lists a second one of the same name";
+                losses.unknown(Why::new("SAME_NAME", text), &Line::new(skill, rules, ""));
+            }
             Verdict::Listed(file) => {
                 let line = Line::new(skill, rules, &file);
                 if skill.model_disabled {
@@ -92,7 +102,9 @@ fn judge(rules: &Rules, roots: &[SkillRoot], skill: &PoolSkill) -> Verdict {
             return Verdict::Unknown(Why::new("PLACE_NOT_KNOWN", text).at(skill.root()));
         }
         Placed::TooDeep => {
-            return Verdict::Lost(Why::new("TOO_DEEP", "not read, too many levels down").at(skill.root()));
+            return Verdict::Lost(
+                Why::new("TOO_DEEP", "not read, too many levels down").at(skill.root()),
+            );
         }
         Placed::Elsewhere => {
             return Verdict::Lost(Why::new("LAYOUT_NOT_READ", "not read").at(skill.root()));
@@ -111,14 +123,23 @@ fn judge(rules: &Rules, roots: &[SkillRoot], skill: &PoolSkill) -> Verdict {
     if !skill.has_frontmatter {
         return match rules.drops_without_frontmatter {
             Known::Yes => Verdict::Lost(Why::new("NO_FRONTMATTER", "dropped, no frontmatter")),
-            Known::No => Verdict::Unknown(Why::new("NO_FRONTMATTER", "whether it takes a file without frontmatter")),
+            Known::No => Verdict::Unknown(Why::new(
+                "NO_FRONTMATTER",
+                "whether it takes a file without frontmatter",
+            )),
         };
     }
     if !skill.describes_itself {
-        return Verdict::Unknown(Why::new("NO_DESCRIPTION", "whether it takes a file without description"));
+        return Verdict::Unknown(Why::new(
+            "NO_DESCRIPTION",
+            "whether it takes a file without description",
+        ));
     }
     if skill.is_odd {
-        return Verdict::Unknown(Why::new("BROKEN_FRONTMATTER", "whether it mends broken frontmatter"));
+        return Verdict::Unknown(Why::new(
+            "BROKEN_FRONTMATTER",
+            "whether it mends broken frontmatter",
+        ));
     }
     Verdict::Listed(found)
 }
@@ -133,7 +154,9 @@ enum Placed {
 /// The best that any place of the skill comes to.
 fn place(rules: &Rules, roots: &[SkillRoot], skill: &PoolSkill) -> Placed {
     let mut best = Placed::Elsewhere;
-    for (path, root) in skill.paths.iter().flat_map(|path| roots.iter().map(move |root| (path, root))) {
+    for (path, root) in
+        skill.paths.iter().flat_map(|path| roots.iter().map(move |root| (path, root)))
+    {
         let Ok(below) = path.strip_prefix(&root.path) else { continue };
         // `NAME/SKILL.md` is one level deep; so is a command, which has no directory of its own.
         let parts = below.components().filter(|part| matches!(part, Component::Normal(_))).count();
@@ -162,6 +185,7 @@ fn is_command(path: &Path, root: &SkillRoot) -> bool {
 #[derive(Clone)]
 struct Line {
     id: String,
+    name: String,
     /// How much of the description is left.
     shown: String,
     /// What follows it.
@@ -173,12 +197,12 @@ impl Line {
     fn new(skill: &PoolSkill, rules: &Rules, file: &str) -> Self {
         let shown = skill.summary(rules.lists_when_to_use);
         let file = if rules.lists_file { format!(" (file: r0/{file})") } else { String::new() };
-        Self { id: skill.id.clone(), shown, file, dropped: false }
+        Self { id: skill.id.clone(), name: skill.name.clone(), shown, file, dropped: false }
     }
 
     fn text(&self) -> String {
         let colon = if self.shown.is_empty() { "" } else { ": " };
-        format!("- {}{colon}{}{}", self.id, self.shown, self.file)
+        format!("- {}{colon}{}{}", self.name, self.shown, self.file)
     }
 }
 
@@ -303,6 +327,8 @@ fn losses(groups: Groups, family: Family) -> Vec<Loss> {
             Loss { code, text, path, tokens, names: group.names }
         })
         .collect();
-    losses.sort_by(|a, b| b.names.len().cmp(&a.names.len()).then(a.code.cmp(b.code)).then(a.path.cmp(&b.path)));
+    losses.sort_by(|a, b| {
+        b.names.len().cmp(&a.names.len()).then(a.code.cmp(b.code)).then(a.path.cmp(&b.path))
+    });
     losses
 }

@@ -29,8 +29,8 @@ use crate::workspace::Workspace;
 use clients::{CLIENTS, Client};
 use pool::Pool;
 pub use report::{
-    Amount, ClientReport, ClientSkills, Collision, Configured, FindingCount, From, Hidden, Index, Loss,
-    NearMiss, Next, Report, Server, ServerState, SettingsFinding, Skills, SkippedFile, Tools,
+    Amount, ClientReport, ClientSkills, Collision, Configured, FindingCount, From, Hidden, Index,
+    Loss, NearMiss, Next, Report, Server, ServerState, SettingsFinding, Skills, SkippedFile, Tools,
 };
 
 /// The version of the shape of [`Report`].
@@ -60,7 +60,8 @@ impl Around {
         let directories = within.filter(|(at, path)| *at == 0 || Some(path) != home.as_ref());
         Self {
             directories: directories.map(|(_, path)| path).collect(),
-            config: path(env::XDG_CONFIG_HOME).or_else(|| home.as_ref().map(|home| home.join(".config"))),
+            config: path(env::XDG_CONFIG_HOME)
+                .or_else(|| home.as_ref().map(|home| home.join(".config"))),
             claude: path(env::CLAUDE_CONFIG_DIR),
             codex: path(env::CODEX_HOME),
             home,
@@ -110,6 +111,11 @@ pub fn examine(workspace: &Workspace, variable: &dyn Fn(&str) -> Option<String>)
     let mut report = Report {
         v: REPORT_VERSION,
         workspace: workspace.root().display().to_string(),
+        project: around
+            .directories
+            .last()
+            .map(|path| path.display().to_string())
+            .unwrap_or_default(),
         home: around.home.as_ref().map(|home| home.display().to_string()),
         window,
         skills: skills::of(workspace, &pool),

@@ -36,11 +36,22 @@ const ALMOST_SKILL_MD: [&str; 6] =
 
 /// Documents about a collection, which are no skills, in lower case.
 const DOCUMENTS: [&str; 8] = [
-    "readme.md", "index.md", "changelog.md", "license.md", "contributing.md", "agents.md", "claude.md",
+    "readme.md",
+    "index.md",
+    "changelog.md",
+    "license.md",
+    "contributing.md",
+    "agents.md",
+    "claude.md",
     "gemini.md",
 ];
 
-pub(super) fn misses(workspace: &Workspace, around: &Around, places: &Places, pool: &Pool) -> Vec<NearMiss> {
+pub(super) fn misses(
+    workspace: &Workspace,
+    around: &Around,
+    places: &Places,
+    pool: &Pool,
+) -> Vec<NearMiss> {
     // Who names directories wants these and no others.
     if !workspace.settings().site.roots.is_empty() {
         return Vec::new();
@@ -58,10 +69,15 @@ pub(super) fn misses(workspace: &Workspace, around: &Around, places: &Places, po
             skills: 1,
         });
     }
-    let used: BTreeSet<&Path> =
-        pool.skills.iter().flat_map(|skill| &skill.paths).filter_map(|path| path.parent()).collect();
+    let used: BTreeSet<&Path> = pool
+        .skills
+        .iter()
+        .flat_map(|skill| &skill.paths)
+        .filter_map(|path| path.parent())
+        .collect();
     for place in places.all().iter().filter(|place| place.holds == Loaded::Skills) {
-        let dotted = place.root.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'));
+        let parent = place.root.parent().and_then(Path::file_name).unwrap_or_default();
+        let dotted = place.scope == Scope::User || parent.to_string_lossy().starts_with('.');
         files(&place.root, dotted, &used, &mut misses);
     }
     misses.into_iter().collect()
@@ -74,8 +90,9 @@ fn shown(path: &Path) -> String {
 /// What is in `directory`, in order; nothing where it cannot be read.
 fn names(directory: &Path) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut names: Vec<(String, PathBuf)> =
-        entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect();
+    let mut names: Vec<(String, PathBuf)> = entries
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+        .collect();
     names.sort();
     names
 }
@@ -144,7 +161,10 @@ fn files(root: &Path, dotted: bool, used: &BTreeSet<&Path>, misses: &mut BTreeSe
             for (file, path) in names(&path) {
                 // The first two are found under these names.
                 let right = ["SKILL.md", "skill.md"].contains(&file.as_str());
-                if !right && ALMOST_SKILL_MD.contains(&file.to_lowercase().as_str()) && path.is_file() {
+                if !right
+                    && ALMOST_SKILL_MD.contains(&file.to_lowercase().as_str())
+                    && path.is_file()
+                {
                     misses.insert(NearMiss {
                         expected: shown(&path.with_file_name("SKILL.md")),
                         path: shown(&path),

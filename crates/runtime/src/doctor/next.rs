@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::pool::root_of;
 use super::report::{Next, Report};
+use super::skills::UNTRUSTED;
 
 /// What is lost most decides: whole skills first, then text, then names, then what is hidden on
 /// purpose. Every command named here exists.
@@ -15,8 +16,24 @@ pub(super) fn command(report: &Report) -> Option<Next> {
     let skills = &report.skills;
     let next = |command: String, why: String| Some(Next { command, why });
     let broken = broken(report);
-    if let Some((root, count)) = broken.iter().max_by_key(|(root, count)| (**count, std::cmp::Reverse(*root))) {
-        let what = if *count == 1 { "1 file there is".to_owned() } else { format!("{count} files there are") };
+    let waiting = skills.hidden.iter().find(|hidden| hidden.code == UNTRUSTED);
+    let waiting = waiting.map_or(0, |hidden| hidden.names.len());
+    if waiting > broken.values().sum() {
+        let why =
+            "a model sees the skills of this project only then; look at them before".to_owned();
+        return next(
+            format!("concertina trust {}", quoted(&report.relative(&report.project))),
+            why,
+        );
+    }
+    if let Some((root, count)) =
+        broken.iter().max_by_key(|(root, count)| (**count, std::cmp::Reverse(*root)))
+    {
+        let what = if *count == 1 {
+            "1 file there is".to_owned()
+        } else {
+            format!("{count} files there are")
+        };
         let why = format!("{what} lost; it says what is wrong, where, and what to do");
         return next(format!("concertina skill check {}", quoted(&report.relative(root))), why);
     }
@@ -24,7 +41,9 @@ pub(super) fn command(report: &Report) -> Option<Next> {
         let (from, to) = (quoted(&report.relative(&miss.path)), report.relative(&miss.expected));
         let parent = Path::new(&to).parent().filter(|parent| !parent.as_os_str().is_empty());
         let there = Path::new(&miss.expected).parent().is_some_and(Path::is_dir);
-        let make = parent.filter(|_| !there).map(|parent| format!("mkdir -p {} && ", quoted(&parent.display().to_string())));
+        let make = parent
+            .filter(|_| !there)
+            .map(|parent| format!("mkdir -p {} && ", quoted(&parent.display().to_string())));
         let command = format!("{}mv {from} {}", make.unwrap_or_default(), quoted(&to));
         return next(command, "then it is found".to_owned());
     }
@@ -42,9 +61,14 @@ pub(super) fn command(report: &Report) -> Option<Next> {
     let largest = skills.from.iter().find(|from| from.scope != "bundled");
     if let (1.., Some(from)) = (findings, largest) {
         let why = "it says what could be better in each file, where, and what to do".to_owned();
-        return next(format!("concertina skill check {}", quoted(&report.relative(&from.path))), why);
+        return next(
+            format!("concertina skill check {}", quoted(&report.relative(&from.path))),
+            why,
+        );
     }
-    if let Some((hidden, name)) = skills.hidden.iter().find_map(|hidden| Some((hidden, hidden.names.first()?))) {
+    if let Some((hidden, name)) =
+        skills.hidden.iter().find_map(|hidden| Some((hidden, hidden.names.first()?)))
+    {
         let why = format!("it says why a model does not see it ({})", hidden.code);
         return next(format!("concertina explain {}", quoted(&format!("skill:{name}"))), why);
     }
@@ -53,7 +77,10 @@ pub(super) fn command(report: &Report) -> Option<Next> {
         return next("concertina skill list --render".to_owned(), why);
     }
     if !report.tools.local.is_empty() {
-        return next("concertina tool list".to_owned(), "it shows the tools that can be called".to_owned());
+        return next(
+            "concertina tool list".to_owned(),
+            "it shows the tools that can be called".to_owned(),
+        );
     }
     None
 }
@@ -63,7 +90,9 @@ fn broken(report: &Report) -> BTreeMap<String, usize> {
     let mut broken: BTreeMap<String, usize> = BTreeMap::new();
     let skipped = report.skills.skipped.iter().filter(|skipped| skipped.is_loss());
     let hidden = report.skills.hidden.iter().filter(|hidden| !hidden.intended);
-    let of_files = hidden.filter(|hidden| hidden.code != "POLICY_UNREADABLE").flat_map(|hidden| &hidden.paths);
+    let of_files = hidden
+        .filter(|hidden| ![UNTRUSTED, "POLICY_UNREADABLE"].contains(&hidden.code.as_str()))
+        .flat_map(|hidden| &hidden.paths);
     for path in skipped.map(|skipped| &skipped.path).chain(of_files) {
         *broken.entry(root_of(Path::new(path))).or_default() += 1;
     }
@@ -76,7 +105,9 @@ impl Report {
         match Path::new(path).strip_prefix(&self.workspace) {
             Ok(below) if below.as_os_str().is_empty() => ".".to_owned(),
             // What begins with a dash would be taken for an option.
-            Ok(below) if below.to_string_lossy().starts_with('-') => format!("./{}", below.display()),
+            Ok(below) if below.to_string_lossy().starts_with('-') => {
+                format!("./{}", below.display())
+            }
             Ok(below) => below.display().to_string(),
             Err(_) => path.to_owned(),
         }

@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 use concertina_core::catalog::{Loaded, Scope, SkillEntry};
 use concertina_format::skill::codes::{Code, Effect};
 use concertina_format::skill::{Mode, Origin, Parsed, parse};
-use concertina_types::Severity;
+use concertina_types::{Severity, SkillId};
 
 use super::clients::SkillRoot;
 use crate::sources::{FileSystem, Place, Places, Source as _, file_name, name_by_place};
 use crate::workspace::Workspace;
 
 /// One skill.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about the file")]
 pub(super) struct PoolSkill {
     pub(super) id: String,
+    /// What a client calls it: its own name, also where another has it.
+    pub(super) name: String,
     /// Where it is; more than one place where the same bytes are.
     pub(super) paths: Vec<PathBuf>,
     pub(super) description: Option<String>,
@@ -43,13 +46,10 @@ impl Pool {
         roots: impl Iterator<Item = &'a SkillRoot>,
     ) -> Self {
         let snapshot = workspace.snapshot();
-        let shadowed = snapshot.shadowed.iter().map(|shadowed| &shadowed.entry);
-        let entries: Vec<&SkillEntry> = snapshot
-            .skills
-            .iter()
-            .chain(shadowed)
-            .filter(|entry| entry.scope != Scope::Bundled)
-            .collect();
+        let named = snapshot.skills.iter().map(|entry| (entry, None));
+        let shadowed = snapshot.shadowed.iter().map(|one| (&one.entry, Some(&one.by)));
+        let entries: Vec<(&SkillEntry, Option<&SkillId>)> =
+            named.chain(shadowed).filter(|(entry, _)| entry.scope != Scope::Bundled).collect();
         let mut skills = in_parallel(&entries, &|entry| workspace.source(entry).ok());
 
         let known: Vec<PathBuf> = places.all().into_iter().map(|place| place.root).collect();
@@ -72,28 +72,34 @@ impl Pool {
             let parsed = source.read(&entry).and_then(Result::ok).map(|file| {
                 let path = Path::new(entry.path.as_ref());
                 let directory = name_by_place(path, entry.loaded_from);
-                let origin = Origin { directory: &directory, file: file_name(path, entry.loaded_from) };
+                let origin =
+                    Origin { directory: &directory, file: file_name(path, entry.loaded_from) };
                 parse(&file.bytes, origin, Mode::Lenient)
             });
-            skills.push(PoolSkill { is_foreign: true, ..PoolSkill::new(&entry, parsed.as_ref()) });
+            skills.push(PoolSkill {
+                is_foreign: true,
+                ..PoolSkill::new(&entry, None, parsed.as_ref())
+            });
         }
         skills.sort_by(|a, b| (&a.id, &a.paths).cmp(&(&b.id, &b.paths)));
         Self { skills }
     }
 }
 
-/// Reads `entries` on every core; their order is settled later.
+/// Reads `entries`, each with the name that it lost, on every core; their order is settled later.
 fn in_parallel(
-    entries: &[&SkillEntry],
+    entries: &[(&SkillEntry, Option<&SkillId>)],
     read: &(dyn Fn(&SkillEntry) -> Option<Parsed> + Sync),
 ) -> Vec<PoolSkill> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let share = entries.len().div_ceil(workers).max(1);
     std::thread::scope(|scope| {
-        let look = |part: &[&SkillEntry]| -> Vec<PoolSkill> {
-            part.iter().map(|entry| PoolSkill::new(entry, read(entry).as_ref())).collect()
+        let look = |part: &[(&SkillEntry, Option<&SkillId>)]| -> Vec<PoolSkill> {
+            let each = part.iter();
+            each.map(|(entry, name)| PoolSkill::new(entry, *name, read(entry).as_ref())).collect()
         };
-        let handles: Vec<_> = entries.chunks(share).map(|part| scope.spawn(move || look(part))).collect();
+        let handles: Vec<_> =
+            entries.chunks(share).map(|part| scope.spawn(move || look(part))).collect();
         handles.into_iter().filter_map(|handle| handle.join().ok()).flatten().collect()
     })
 }
@@ -106,13 +112,14 @@ fn is_odd_repair(code: &str) -> bool {
 }
 
 impl PoolSkill {
-    fn new(entry: &SkillEntry, parsed: Option<&Parsed>) -> Self {
+    fn new(entry: &SkillEntry, name: Option<&SkillId>, parsed: Option<&Parsed>) -> Self {
         let found = || parsed.iter().flat_map(|parsed| &parsed.diagnostics);
         let has = |code: Code| found().any(|found| found.code == code.as_str());
         let paths = std::iter::once(&entry.path).chain(&entry.also_at);
         let text = |value: &Option<std::sync::Arc<str>>| value.as_deref().map(str::to_owned);
         Self {
             id: entry.id.to_string(),
+            name: name.unwrap_or(&entry.id).to_string(),
             paths: paths.map(|path| PathBuf::from(path.as_ref())).collect(),
             description: text(&entry.description),
             when_to_use: text(&entry.when_to_use),
@@ -143,7 +150,8 @@ impl PoolSkill {
 /// The directory of skills or commands that the file at `path` is in: the nearest one that is called
 /// so, else the one that holds the skill's own.
 pub(super) fn root_of(path: &Path) -> String {
-    let is_root = |path: &&Path| ["skills", "skill", "commands"].iter().any(|name| path.ends_with(name));
+    let is_root =
+        |path: &&Path| ["skills", "skill", "commands"].iter().any(|name| path.ends_with(name));
     // The nearest directory of a skill can itself be called `skills`.
     let mut above = path.ancestors().skip(1);
     let own = above.next();

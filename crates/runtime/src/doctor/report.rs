@@ -10,6 +10,8 @@ pub struct Report {
     pub v: u8,
     /// The directory that was looked at.
     pub workspace: String,
+    /// The repository that it is in, or the directory itself.
+    pub project: String,
     /// The home directory; none where there is none.
     pub home: Option<String>,
     /// The window, in tokens, for which budgets were worked out.
@@ -53,7 +55,11 @@ impl Report {
             && self.skills.skipped.iter().all(|skipped| !skipped.is_loss())
             && self.near_misses.is_empty()
             && self.settings.iter().all(|found| found.severity == Severity::Info)
-            && self.clients.iter().filter_map(|client| client.skills.as_ref()).all(|skills| skills.lost.is_empty())
+            && self
+                .clients
+                .iter()
+                .filter_map(|client| client.skills.as_ref())
+                .all(|skills| skills.lost.is_empty())
     }
 }
 
@@ -91,7 +97,7 @@ pub struct From {
     pub skills: usize,
 }
 
-/// The index of skills, as a model would be shown it.
+/// The index of skills, as a model is shown it; where skills wait for trust, as if they had it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Index {
     /// What it takes, by o200k.
@@ -110,6 +116,8 @@ pub struct Index {
     pub names_only: usize,
     /// Skills that are only counted.
     pub omitted: usize,
+    /// Whether skills are counted here that a model sees only once this project is trusted.
+    pub once_trusted: bool,
 }
 
 /// Skills that a model does not see at the start, for one reason.

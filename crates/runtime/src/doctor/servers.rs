@@ -66,7 +66,9 @@ impl Transport {
                 program.and_then(|word| word.rsplit('/').next()).unwrap_or_default().to_owned()
             }
             Self::Url(url) => {
-                let Some((scheme, rest)) = url.split_once("://") else { return "(no host)".to_owned() };
+                let Some((scheme, rest)) = url.split_once("://") else {
+                    return "(no host)".to_owned();
+                };
                 let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
                 let authority = rest.get(..end).unwrap_or_default();
                 let host = authority.rsplit('@').next().unwrap_or_default();
@@ -96,7 +98,8 @@ pub(super) fn mentions(
 
 /// Whether `list`, an array of names, has `name`.
 pub(super) fn names(list: Option<&Value>, name: &str) -> bool {
-    list.and_then(Value::as_array).is_some_and(|list| list.iter().any(|one| one.as_str() == Some(name)))
+    list.and_then(Value::as_array)
+        .is_some_and(|list| list.iter().any(|one| one.as_str() == Some(name)))
 }
 
 /// All servers, each once.
@@ -109,8 +112,11 @@ impl Servers {
         let mut own = std::collections::BTreeSet::new();
         for mention in mentions {
             own.insert(mention.name.clone());
-            let configured =
-                Configured { client: client.id.to_owned(), path: mention.path, state: mention.state };
+            let configured = Configured {
+                client: client.id.to_owned(),
+                path: mention.path,
+                state: mention.state,
+            };
             self.0.entry((mention.name, mention.transport)).or_default().push(configured);
         }
         own.len()

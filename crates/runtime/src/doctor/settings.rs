@@ -35,15 +35,16 @@ pub(super) struct Read {
 pub(super) fn read(client: &Client, files: &[SettingsFile]) -> Read {
     let mut read = Read::default();
     for file in files {
-        let finding = |severity, code: &str, message: String, at: Option<(u32, u32)>| SettingsFinding {
-            client: client.id.to_owned(),
-            path: file.path.display().to_string(),
-            line: at.map(|at| at.0),
-            column: at.map(|at| at.1),
-            code: code.to_owned(),
-            severity,
-            message,
-        };
+        let finding =
+            |severity, code: &str, message: String, at: Option<(u32, u32)>| SettingsFinding {
+                client: client.id.to_owned(),
+                path: file.path.display().to_string(),
+                line: at.map(|at| at.0),
+                column: at.map(|at| at.1),
+                code: code.to_owned(),
+                severity,
+                message,
+            };
         let text = match text(&file.path) {
             Ok(Some(text)) => text,
             Ok(None) => continue,
@@ -59,8 +60,14 @@ pub(super) fn read(client: &Client, files: &[SettingsFile]) -> Read {
         };
         match parsed {
             Ok(value) => {
-                if file.format == Format::Json && !text.trim().is_empty() && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err() {
-                    let message = format!("it has comments or last commas; whether {} accepts them is not known", client.name);
+                if file.format == Format::Json
+                    && !text.trim().is_empty()
+                    && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err()
+                {
+                    let message = format!(
+                        "it has comments or last commas; whether {} accepts them is not known",
+                        client.name
+                    );
                     read.findings.push(finding(Severity::Info, "SETTINGS_COMMENTS", message, None));
                 }
                 read.documents.push(Document {
@@ -71,7 +78,12 @@ pub(super) fn read(client: &Client, files: &[SettingsFile]) -> Read {
             }
             Err(broken) => {
                 let message = format!("{}; no server of this file is counted", broken.message);
-                read.findings.push(finding(Severity::Error, "SETTINGS_SYNTAX", message, Some(broken.at)));
+                read.findings.push(finding(
+                    Severity::Error,
+                    "SETTINGS_SYNTAX",
+                    message,
+                    Some(broken.at),
+                ));
             }
         }
     }
@@ -86,14 +98,17 @@ fn text(path: &Path) -> Result<Option<String>, String> {
             return Err(format!("it has {} bytes; at most {SETTINGS_BYTES} are read", meta.len()));
         }
         Ok(_) => {}
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error.to_string()),
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
     file.take(SETTINGS_BYTES).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
-    Ok(Some(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)))
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    let text = str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    Ok(Some(text.to_owned()))
 }
 
 struct Broken {
@@ -114,7 +129,10 @@ fn json_value(text: &str) -> Result<Value, Broken> {
         let column = String::from_utf8_lossy(before).chars().count();
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
-        Broken { message: format!("this is no JSON: {message}"), at: (number(error.line()), number(column)) }
+        Broken {
+            message: format!("this is no JSON: {message}"),
+            at: (number(error.line()), number(column)),
+        }
     })
 }
 

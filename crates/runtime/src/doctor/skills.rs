@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use concertina_core::catalog::{Scope, SkillEntry, listing};
+use concertina_core::policy::OWNER;
 use concertina_core::session::{State, World, visibility};
 use concertina_tokens::O200k;
 use concertina_types::{Ref, Severity, Subject};
@@ -12,6 +13,9 @@ use super::pool::{Pool, root_of};
 use super::report::{Collision, FindingCount, From, Hidden, Index, Skills, SkippedFile};
 use crate::workspace::Workspace;
 
+/// A skill that came with the project waits for a person's trust.
+pub(super) const UNTRUSTED: &str = "UNTRUSTED";
+
 /// Reasons that an author or a person had.
 const INTENDED: [&str; 5] =
     ["MODEL_DISABLED", "PATHS_NOT_TOUCHED", "EXCLUDED", "POLICY_DENIES", "PRINCIPAL_NOT_GIVEN"];
@@ -19,9 +23,10 @@ const INTENDED: [&str; 5] =
 pub(super) fn of(workspace: &Workspace, pool: &Pool) -> Skills {
     let snapshot = workspace.snapshot();
     let settings = workspace.settings();
-    let state = State { principal: "local".to_owned(), ..State::default() };
+    let state = State { principal: OWNER.to_owned(), ..State::default() };
     let world = World { settings, snapshot, listed: None, counter: &O200k };
     let mut visible: Vec<&SkillEntry> = Vec::new();
+    let mut waiting: Vec<&SkillEntry> = Vec::new();
     let mut hidden: BTreeMap<String, Hidden> = BTreeMap::new();
     for entry in &snapshot.skills {
         let seen = visibility(&state, &world, &Ref::skill(entry.id.clone()), Subject::Model);
@@ -29,7 +34,14 @@ pub(super) fn of(workspace: &Workspace, pool: &Pool) -> Skills {
             visible.push(entry);
             continue;
         }
-        let code = seen.reasons.first().map_or("HIDDEN", |reason| reason.code.as_str());
+        // What trust would not change is the reason that counts.
+        let mut codes = seen.reasons.iter().map(|reason| reason.code.as_str());
+        let lasting =
+            codes.find(|code| ![UNTRUSTED, "POLICY_ALLOWS", "POLICY_ASKS"].contains(code));
+        if lasting.is_none() {
+            waiting.push(entry);
+        }
+        let code = lasting.unwrap_or(UNTRUSTED);
         let group = hidden.entry(code.to_owned()).or_insert_with(|| Hidden {
             code: code.to_owned(),
             text: meaning(code).to_owned(),
@@ -44,7 +56,10 @@ pub(super) fn of(workspace: &Workspace, pool: &Pool) -> Skills {
     hidden.sort_by(|a, b| a.intended.cmp(&b.intended).then(b.names.len().cmp(&a.names.len())));
 
     let budget = settings.listing_budget();
-    let listed = listing::full(visible.iter().copied(), &budget, &|_| (0, 0), &O200k);
+    let seen = visible.len();
+    visible.extend(&waiting);
+    visible.sort_by(|a, b| a.id.cmp(&b.id));
+    let listed = listing::full(visible, &budget, &|_| (0, 0), &O200k);
     let shadowed = snapshot.shadowed.iter().map(|shadowed| &shadowed.entry);
     let bundled = |entry: &&SkillEntry| entry.scope == Scope::Bundled;
     let all = || snapshot.skills.iter().chain(shadowed.clone());
@@ -52,7 +67,7 @@ pub(super) fn of(workspace: &Workspace, pool: &Pool) -> Skills {
         total: all().count(),
         bundled: all().filter(bundled).count(),
         from: from(all()),
-        visible: visible.len(),
+        visible: seen,
         index: Index {
             tokens: listed.tokens,
             budget_tokens: budget.tokens,
@@ -62,6 +77,7 @@ pub(super) fn of(workspace: &Workspace, pool: &Pool) -> Skills {
             shortened: listed.shortened,
             names_only: listed.names_only,
             omitted: listed.omitted,
+            once_trusted: !waiting.is_empty(),
         },
         hidden,
         collisions: snapshot
@@ -70,7 +86,10 @@ pub(super) fn of(workspace: &Workspace, pool: &Pool) -> Skills {
             .map(|shadowed| Collision {
                 name: shadowed.by.to_string(),
                 id: shadowed.entry.id.to_string(),
-                kept: snapshot.skill(&shadowed.by).map(|kept| kept.path.to_string()).unwrap_or_default(),
+                kept: snapshot
+                    .skill(&shadowed.by)
+                    .map(|kept| kept.path.to_string())
+                    .unwrap_or_default(),
                 lost: shadowed.entry.path.to_string(),
             })
             .collect(),
@@ -90,6 +109,7 @@ pub(super) fn of(workspace: &Workspace, pool: &Pool) -> Skills {
 /// What a reason means for many skills at once.
 fn meaning(code: &str) -> &'static str {
     match code {
+        UNTRUSTED => "this project is not trusted yet",
         "MODEL_DISABLED" => "the author keeps it for people",
         "PATHS_NOT_TOUCHED" => "waits for a file that matches its `paths`",
         "EXCLUDED" => "settings exclude it",
@@ -130,6 +150,8 @@ fn findings(pool: &Pool) -> Vec<FindingCount> {
         .into_iter()
         .map(|((code, severity), skills)| FindingCount { code: code.to_owned(), severity, skills })
         .collect();
-    findings.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.skills.cmp(&a.skills)).then(a.code.cmp(&b.code)));
+    findings.sort_by(|a, b| {
+        b.severity.cmp(&a.severity).then(b.skills.cmp(&a.skills)).then(a.code.cmp(&b.code))
+    });
     findings
 }

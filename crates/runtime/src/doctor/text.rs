@@ -12,6 +12,10 @@ const COLUMNS: usize = 100;
 const LINES: usize = 8;
 /// Names shown of one group.
 const NAMES: usize = 4;
+/// Lines that one text is broken into at most; the rest is in `--json`.
+const WRAPPED: usize = 3;
+/// Columns of the label in front of a line.
+const LABEL: usize = 13;
 
 impl Report {
     /// The report in words. Nothing in it depends on colour.
@@ -43,32 +47,27 @@ impl Report {
     }
 
     fn settings(&self, page: &mut Page) {
-        // Every command says what is wrong with Concertina's own settings.
-        let (own, others): (Vec<_>, Vec<_>) = self
-            .settings
-            .iter()
-            .filter(|found| found.severity > Severity::Info)
-            .partition(|found| found.client == "concertina");
-        let wrong = others;
+        let wrong: Vec<_> =
+            self.settings.iter().filter(|found| found.severity > Severity::Info).collect();
         for (at, found) in wrong.iter().take(LINES).enumerate() {
             let mut place = self.familiar(&found.path);
             if let Some(line) = found.line {
                 let _ = write!(place, ":{line}:{}", found.column.unwrap_or(1));
             }
-            if at == 0 { page.entry("Settings", &place) } else { page.more(&place) }
+            page.entry(if at == 0 { "Settings" } else { "" }, &place);
             page.more(&format!("  {}: {}", found.severity, found.message));
         }
         page.rest(wrong.len());
-        if !own.is_empty() {
-            page.entry("Settings", &format!("{} in concertina.toml", count(own.len(), "finding")));
-        }
     }
 
     fn skills(&self, page: &mut Page) {
         let skills = &self.skills;
         let never: usize = skills.total - skills.visible;
         let lost = skills.skipped.iter().filter(|skipped| skipped.is_loss()).count();
-        let mut head = count(skills.total, "skill");
+        let mut head = count(skills.total - skills.bundled, "skill");
+        if skills.bundled > 0 {
+            let _ = write!(head, " and {} that ships with Concertina", skills.bundled);
+        }
         if never > 0 {
             let _ = write!(head, ", {never} not shown to a model");
         }
@@ -76,8 +75,12 @@ impl Report {
             let _ = write!(head, ", {} that cannot be used", count(lost, "file"));
         }
         page.entry("Skills", &head);
-        let from: Vec<String> =
-            skills.from.iter().map(|from| format!("{} {}", self.familiar(&from.path), from.skills)).collect();
+        let from: Vec<String> = skills
+            .from
+            .iter()
+            .filter(|from| from.scope != "bundled")
+            .map(|from| format!("{} {}", self.familiar(&from.path), from.skills))
+            .collect();
         if !from.is_empty() {
             page.more(&format!("in {}", some(&from, 5)));
         }
@@ -90,16 +93,34 @@ impl Report {
             chars(index.chars),
             chars(index.budget_chars)
         );
-        let parts = [(index.full, "in full"), (index.shortened, "shortened"), (index.names_only, "by name only"), (index.omitted, "only counted")];
+        let parts = [
+            (index.full, "in full"),
+            (index.shortened, "shortened"),
+            (index.names_only, "by name only"),
+            (index.omitted, "only counted"),
+        ];
         for (number, what) in parts.into_iter().filter(|(number, _)| *number > 0) {
             let _ = write!(line, ", {number} {what}");
         }
+        if index.once_trusted {
+            line.push_str("; once this project is trusted");
+        }
         page.more(&line);
         for hidden in &skills.hidden {
-            page.more(&format!("{} hidden: {}: {} [{}]", hidden.names.len(), hidden.text, some(&hidden.names, NAMES), hidden.code));
+            page.more(&format!(
+                "{} hidden: {}: {} [{}]",
+                hidden.names.len(),
+                hidden.text,
+                some(&hidden.names, NAMES),
+                hidden.code
+            ));
         }
         for one in skills.collisions.iter().take(NAMES) {
-            page.more(&format!("name taken: skill:{} stands for {}", one.name, self.familiar(&one.kept)));
+            page.more(&format!(
+                "name taken: skill:{} stands for {}",
+                one.name,
+                self.familiar(&one.kept)
+            ));
             page.more(&format!("  {} opens as skill:{}", self.familiar(&one.lost), one.id));
         }
         page.rest_of(skills.collisions.len(), NAMES);
@@ -109,8 +130,11 @@ impl Report {
             page.more(&format!("  {}", one.reason));
         }
         page.rest_of(skipped.len(), NAMES);
-        let findings: Vec<String> =
-            skills.findings.iter().map(|found| format!("{} {}", found.code, found.skills)).collect();
+        let findings: Vec<String> = skills
+            .findings
+            .iter()
+            .map(|found| format!("{} {}", found.code, found.skills))
+            .collect();
         if !findings.is_empty() {
             page.more(&format!("checks: {}", some(&findings, 3)));
         }
@@ -118,9 +142,13 @@ impl Report {
 
     fn near(&self, page: &mut Page) {
         for (at, miss) in self.near_misses.iter().take(LINES).enumerate() {
-            let what = if miss.skills > 1 { format!(" ({})", count(miss.skills, "skill")) } else { String::new() };
+            let what = if miss.skills > 1 {
+                format!(" ({})", count(miss.skills, "skill"))
+            } else {
+                String::new()
+            };
             let line = format!("{}{what}: {}", self.familiar(&miss.path), miss.reason);
-            if at == 0 { page.entry("Almost", &line) } else { page.more(&line) }
+            page.entry(if at == 0 { "Almost" } else { "" }, &line);
             page.more(&format!("  expected {}", self.familiar(&miss.expected)));
         }
         page.rest(self.near_misses.len());
@@ -130,7 +158,9 @@ impl Report {
         if self.servers.is_empty() {
             return;
         }
-        let is_off = |server: &&super::Server| server.configured.iter().all(|one| one.state == ServerState::Off);
+        let is_off = |server: &&super::Server| {
+            server.configured.iter().all(|one| one.state == ServerState::Off)
+        };
         let off = self.servers.iter().filter(is_off).count();
         let mut head = count(self.servers.len(), "server");
         if off > 0 {
@@ -138,7 +168,9 @@ impl Report {
         }
         head.push_str("; how many tools they have is not known, none was started");
         page.entry("Servers", &head);
-        let wide = |of: &dyn Fn(&super::Server) -> usize| self.servers.iter().take(LINES).map(of).max().unwrap_or(0).min(30);
+        let wide = |of: &dyn Fn(&super::Server) -> usize| {
+            self.servers.iter().take(LINES).map(of).max().unwrap_or(0).min(30)
+        };
         let name = wide(&|server| server.name.chars().count());
         let target = wide(&|server| server.target.chars().count());
         for server in self.servers.iter().take(LINES) {
@@ -147,12 +179,19 @@ impl Report {
                 .iter()
                 .map(|one| match one.state {
                     ServerState::On => one.client.clone(),
-                    ServerState::IfTrusted => format!("{} (once the project is trusted)", one.client),
+                    ServerState::IfTrusted => {
+                        format!("{} (once the project is trusted)", one.client)
+                    }
                     ServerState::Off => format!("{} (off)", one.client),
                 })
                 .collect();
             users.dedup();
-            page.more(&format!("{:name$}  {:target$}  {}", server.name, server.target, users.join(", ")));
+            page.row(&format!(
+                "{:name$}  {:target$}  {}",
+                server.name,
+                server.target,
+                users.join(", ")
+            ));
         }
         page.rest(self.servers.len());
     }
@@ -160,7 +199,11 @@ impl Report {
     fn tools(&self, page: &mut Page) {
         let local = &self.tools.local;
         if !local.is_empty() {
-            let head = format!("{} in concertina.toml, {} tokens", count(local.len(), "tool"), self.tools.tokens);
+            let head = format!(
+                "{} in concertina.toml, {} tokens",
+                count(local.len(), "tool"),
+                self.tools.tokens
+            );
             page.entry("Tools", &head);
             page.more(&some(local, NAMES));
         }
@@ -168,7 +211,7 @@ impl Report {
 
     fn client(&self, client: &ClientReport, page: &mut Page) {
         let watched = client.observed.as_ref().map_or_else(
-            || ", as its source was read, version not known".to_owned(),
+            || ", by its source (version not known)".to_owned(),
             |version| format!(", as watched in {version}"),
         );
         let servers = match client.servers {
@@ -225,9 +268,6 @@ impl Report {
     }
 }
 
-/// Columns of the label in front of a line.
-const LABEL: usize = 13;
-
 #[derive(Default)]
 struct Page {
     text: String,
@@ -241,16 +281,22 @@ impl Page {
 
     /// The first line about `label`.
     fn entry(&mut self, label: &str, text: &str) {
-        self.put(label, text);
+        let mut label = label;
+        for line in wrapped(text, COLUMNS - LABEL) {
+            let line = format!("{label:LABEL$}{line}");
+            self.line(line.trim_end());
+            label = "";
+        }
     }
 
     /// A further line about the same.
     fn more(&mut self, text: &str) {
-        self.put("", text);
+        self.entry("", text);
     }
 
-    fn put(&mut self, label: &str, text: &str) {
-        let line = format!("{label:LABEL$}{}", clip(text, COLUMNS - LABEL));
+    /// A row of a table, whose blanks stay.
+    fn row(&mut self, text: &str) {
+        let line = format!("{:LABEL$}{}", "", clip(&clean(text), COLUMNS - LABEL));
         self.line(line.trim_end());
     }
 
@@ -282,26 +328,67 @@ fn count(number: usize, what: &str) -> String {
 /// `text` without what could move the cursor or reorder the line.
 fn clean(text: &str) -> String {
     let harmful = |c: char| {
-        c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     text.chars().map(|c| if harmful(c) { '\u{fffd}' } else { c }).collect()
 }
 
+/// `text` in at most [`WRAPPED`] lines of so many columns, broken at blanks.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let clean = clean(text);
+    let indent = clean.len() - clean.trim_start().len();
+    let mut lines = vec![" ".repeat(indent)];
+    for word in clean.split_whitespace() {
+        let last = lines.len();
+        let Some(line) = lines.last_mut() else { break };
+        let gap = usize::from(!line.trim().is_empty());
+        if gap == 1 && width(line) + gap + width(word) > columns {
+            if last == WRAPPED {
+                line.push_str(" …");
+                break;
+            }
+            lines.push(" ".repeat(indent + 2));
+        } else if gap == 1 {
+            line.push(' ');
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(word);
+        }
+    }
+    lines.iter().map(|line| clip(line, columns)).collect()
+}
+
+/// Columns that a text takes on a terminal: wide scripts take two each.
+fn width(text: &str) -> usize {
+    text.chars().map(wide).sum()
+}
+
+fn wide(c: char) -> usize {
+    if matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}' | '\u{1f300}'..='\u{1faff}' | '\u{20000}'..='\u{3fffd}')
+    {
+        2
+    } else {
+        1
+    }
+}
+
 /// `text` on one line of at most so many columns.
 fn clip(text: &str, most: usize) -> String {
-    let clean = clean(text);
-    let wide = |c: char| usize::from(c >= '\u{1100}') + 1;
-    let width = |text: &str| text.chars().map(wide).sum::<usize>();
-    if width(&clean) <= most {
-        return clean;
+    if width(text) <= most {
+        return text.to_owned();
     }
     let mut left = most - 1;
-    let kept = clean.chars().take_while(|c| {
-        let fits = wide(*c) <= left;
-        left = left.saturating_sub(wide(*c));
-        fits
-    });
-    let mut kept: String = kept.collect();
+    let mut kept: String = text
+        .chars()
+        .take_while(|c| {
+            let fits = wide(*c) <= left;
+            left = left.saturating_sub(wide(*c));
+            fits
+        })
+        .collect();
     kept.push('…');
     kept
 }

@@ -77,7 +77,12 @@ fn message(message: &Message) -> Value {
         Message::Assistant { text, calls } => {
             let content = if text.is_empty() { Value::Null } else { json!(text) };
             let calls = calls.iter().map(|call| {
-                let function = json!({"name": call.name, "arguments": call.arguments});
+                // Servers read what they are sent back, and some refuse arguments that are not JSON.
+                let arguments = match serde_json::from_str::<Value>(&call.arguments) {
+                    Ok(_) => call.arguments.clone(),
+                    Err(_) => json!({"invalid": call.arguments}).to_string(),
+                };
+                let function = json!({"name": call.name, "arguments": arguments});
                 json!({"id": call.id, "type": "function", "function": function})
             });
             json!({"role": "assistant", "content": content, "tool_calls": calls.collect::<Value>()})

@@ -58,6 +58,7 @@ impl Session {
                     part: text("part").map(str::to_owned),
                     arguments: inner_object(&arguments, "args"),
                     can_fork,
+                    cancel: cancel.clone(),
                     ..OpenOptions::default()
                 };
                 self.open(workspace, origin, reference, &options)

@@ -1,13 +1,16 @@
 //! A session that lives: its log in a store, its state in memory, and the four verbs on it.
 
+mod commands;
 mod dispatch;
 mod part;
 mod small;
+mod touched;
 mod verbs;
 
 use std::sync::Arc;
 
 use concertina_core::catalog::Snapshot;
+use concertina_core::policy::OWNER;
 use concertina_core::session::{
     Answer, Command, PreparedSkill, Refusal, Settings, Shelf, State, Ticket, View, World, decide,
     evolve, menus, project,
@@ -20,6 +23,8 @@ use crate::clock::{new_session_id, now};
 use crate::error::RuntimeError;
 use crate::workspace::Workspace;
 
+pub use commands::{CommandPolicy, NeedsApproval};
+pub use touched::Touched;
 pub use verbs::OpenOptions;
 
 /// How a session begins.
@@ -42,6 +47,8 @@ pub struct Reply {
     pub refusal: Option<Refusal>,
     /// The skill that was opened, with its text and what was replaced in it.
     pub opened: Option<Box<PreparedSkill>>,
+    /// Commands in the skill's text that did not run for want of a permission.
+    pub needs_approval: Vec<NeedsApproval>,
     /// The skill that is to run apart; the caller runs it and joins the result.
     pub fork: Option<Box<PreparedSkill>>,
 }
@@ -83,7 +90,7 @@ impl Session {
             listed: None,
         };
         session.apply(&Command::Start {
-            principal: started.principal.unwrap_or_else(|| "local".to_owned()),
+            principal: started.principal.unwrap_or_else(|| OWNER.to_owned()),
             parent: started.parent,
             settings: text,
         })?;
@@ -102,7 +109,8 @@ impl Session {
     /// The session as it was after event `seq`, for looking back.
     pub fn at(store: Store, id: SessionId, seq: u64) -> Result<Self, RuntimeError> {
         let events = store.verify(&id)?;
-        let state = events.iter().take_while(|event| event.seq <= seq).fold(State::default(), evolve);
+        let state =
+            events.iter().take_while(|event| event.seq <= seq).fold(State::default(), evolve);
         if state.session.is_none() {
             return Err(RuntimeError::NoSession(id));
         }
@@ -212,6 +220,7 @@ impl Session {
 
     /// Brings the session up to the catalogue that `workspace` has now.
     pub fn take_note(&mut self, workspace: &mut Workspace) -> Result<(), RuntimeError> {
+        workspace.add_nested(&self.state.nested);
         if Arc::ptr_eq(&self.snapshot, workspace.snapshot()) && self.state.snapshot.is_some() {
             return Ok(());
         }
@@ -234,7 +243,7 @@ impl Session {
     pub(crate) fn apply(&mut self, command: &Command) -> Result<Applied, RuntimeError> {
         for _ in 0..limits::APPEND_ATTEMPTS {
             let decision = decide(&self.state, &self.world(), now(), command.clone());
-            let reply = |answer, refusal, fork| Reply { answer, refusal, opened: None, fork };
+            let reply = |answer, refusal, fork| Reply { answer, refusal, fork, ..Reply::default() };
             if decision.drafts.is_empty() {
                 let reply = reply(decision.answer, decision.refusal, decision.fork);
                 return Ok(Applied { reply, ticket: None });

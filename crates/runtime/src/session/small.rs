@@ -27,11 +27,13 @@ impl Session {
             let Some(Ok(loaded)) = workspace.load(&id) else { continue };
             let fits = loaded.document.context == OpenMode::Inline
                 && loaded.document.requires.is_empty()
-                && concertina_tokens::count(&loaded.body) <= limit;
-            // One that needs arguments waits to be asked for, like one that needs consent, another
-            // skill first, or a session of its own.
+                && concertina_tokens::count(&loaded.body) <= limit
+                && workspace.distrusted(&loaded, None).is_none();
+            // One that needs arguments or runs commands waits to be asked for, like one that needs
+            // consent, another skill first, or a session of its own.
             if let Ok(skill) = self.prepared(workspace, &loaded, &OpenOptions::default())
                 && fits
+                && skill.commands.is_empty()
             {
                 let skill = Box::new(skill);
                 self.apply(&Command::OpenSkill { origin: origin.clone(), skill, can_fork: false })?;

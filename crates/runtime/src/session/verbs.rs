@@ -10,6 +10,7 @@ use concertina_types::{
 };
 use serde_json::Value;
 
+use super::commands::CommandPolicy;
 use super::part::part_text;
 use super::{Reply, Session};
 use crate::Cancel;
@@ -31,6 +32,10 @@ pub struct OpenOptions {
     pub profile: Profile,
     /// Whether a model is at hand that a skill could fork to.
     pub can_fork: bool,
+    /// What happens where a command in the skill's text may not run.
+    pub commands: CommandPolicy,
+    /// Stops a command that runs.
+    pub cancel: Cancel,
 }
 
 impl Session {
@@ -41,13 +46,34 @@ impl Session {
         origin: Origin,
         request: &FindRequest,
     ) -> Result<(Found, Reply), RuntimeError> {
-        let subject = origin.subject;
+        let found = match self.search(workspace, origin.subject, request)? {
+            Ok(found) => found,
+            Err(refusal) => {
+                let request = format!("find {}", request.query);
+                let reply = self.refuse(origin, request, refusal.code, refusal.message)?;
+                return Ok((Found::default(), reply));
+            }
+        };
+        let shown = if found.enough { &found.hits } else { &found.nearest };
+        let hits = shown.iter().map(|hit| (hit.reference.clone(), hit.title.clone())).collect();
+        let query = request.query.clone();
+        let command = Command::Find { origin, query, hits, enough: found.enough };
+        Ok((found, self.apply(&command)?.reply))
+    }
+
+    /// Searches without a word to anybody and without a record.
+    ///
+    /// # Errors
+    /// The inner error says why the place to search makes no sense to `subject`.
+    pub fn search(
+        &self,
+        workspace: &mut Workspace,
+        subject: Subject,
+        request: &FindRequest,
+    ) -> Result<Result<Found, Refusal>, RuntimeError> {
         let index = match self.scope(workspace, subject, request)? {
             Ok(index) => index,
-            Err((code, reason)) => {
-                let request = format!("find {}", request.query);
-                return Ok((Found::default(), self.refuse(origin, request, code, reason)?));
-            }
+            Err((code, reason)) => return Ok(Err(Refusal::new(code, reason))),
         };
         let within = |meta: &SearchDocumentMeta| {
             is_asked_for(meta.kind, request.kind) && self.is_findable(meta, subject)
@@ -58,13 +84,13 @@ impl Session {
             kind: None,
             within: &within,
         };
-        let answer = index.find(&query);
-        let shown = if answer.enough { &answer.hits } else { &answer.nearest };
-        let hits = shown.iter().map(|hit| (hit.reference.clone(), hit.title.clone())).collect();
-        let enough = answer.enough;
-        let found = Found { hits: answer.hits, enough, nearest: answer.nearest };
-        let command = Command::Find { origin, query: request.query.clone(), hits, enough };
-        Ok((found, self.apply(&command)?.reply))
+        let mut answer = index.find(&query);
+        if request.within.is_some() && !answer.enough {
+            // Whoever names the place to search has chosen already: any mention is what they want.
+            answer.hits = std::mem::take(&mut answer.nearest);
+            answer.enough = !answer.hits.is_empty();
+        }
+        Ok(Ok(Found { hits: answer.hits, enough: answer.enough, nearest: answer.nearest }))
     }
 
     /// The index to search, or why the scope makes no sense: a code and words.
@@ -90,6 +116,10 @@ impl Session {
                 let seen = visibility(&self.state, &self.world(), reference, subject);
                 match workspace.load(id) {
                     Some(Ok(skill)) if seen.visible => {
+                        let distrusted = workspace.distrusted(&skill, None);
+                        if let Some(reason) = distrusted.filter(|_| subject == Subject::Model) {
+                            return Ok(Err(("UNTRUSTED".to_owned(), reason)));
+                        }
                         Ok(Index::build(section_documents(&skill)).into())
                     }
                     Some(Err(error)) => Err((error.code().to_owned(), error.to_string())),
@@ -180,7 +210,8 @@ impl Session {
         let request = format!("open skill:{id}");
         // What may not be seen is not read, either.
         let seen = visibility(&self.state, &self.world(), &Ref::skill(id.clone()), origin.subject);
-        if !seen.visible {
+        // What is open already was shown: the usual refusals follow below.
+        if !seen.visible && self.state.opened(&id).is_none() {
             let shown = Shown {
                 reference: Ref::skill(id),
                 kind: DisclosureKind::Skill,
@@ -201,15 +232,30 @@ impl Session {
                 return self.refuse(origin, request, "SKILL_GONE", reason);
             }
         };
+        let distrusted = workspace.distrusted(&loaded, None);
+        if origin.subject == Subject::Model
+            && let Some(reason) = &distrusted
+        {
+            return self.refuse(origin, request, "UNTRUSTED", reason.as_str());
+        }
         match self.prepared(workspace, &loaded, options) {
             Err(refusal) => self.refuse(origin, request, refusal.code, refusal.message),
             Ok(skill) => {
+                let distrusted = distrusted.as_deref();
+                let ran = self.run_commands(workspace, &origin, skill, distrusted, options)?;
+                let (skill, needs_approval) = match ran {
+                    Ok(ran) => ran,
+                    Err(refusal) => {
+                        return self.refuse(origin, request, refusal.code, refusal.message);
+                    }
+                };
                 let command = Command::OpenSkill {
                     origin,
                     skill: Box::new(skill.clone()),
                     can_fork: options.can_fork,
                 };
                 let mut reply = self.apply(&command)?.reply;
+                reply.needs_approval = needs_approval;
                 if reply.refusal.is_none() {
                     reply.opened = Some(Box::new(skill));
                 }
@@ -253,12 +299,20 @@ impl Session {
     ) -> Result<Reply, RuntimeError> {
         let request = format!("open {reference}");
         let seen = visibility(&self.state, &self.world(), reference, origin.subject);
-        let text = if seen.visible {
+        let text = if seen.visible || self.state.opened(id).is_some() {
             match workspace.load(id) {
-                Some(Ok(skill)) => match part_text(&skill, part) {
-                    Ok(text) => text,
-                    Err((code, reason)) => return self.refuse(origin, request, code, reason),
-                },
+                Some(Ok(skill)) => {
+                    let text = part_text(&skill, part);
+                    if origin.subject == Subject::Model
+                        && let Some(reason) = workspace.distrusted(&skill, part)
+                    {
+                        return self.refuse(origin, request, "UNTRUSTED", reason);
+                    }
+                    match text {
+                        Ok(text) => text,
+                        Err((code, reason)) => return self.refuse(origin, request, code, reason),
+                    }
+                }
                 Some(Err(error)) => {
                     return self.refuse(origin, request, error.code(), error.to_string());
                 }

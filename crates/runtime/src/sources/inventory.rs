@@ -11,12 +11,26 @@ use crate::inside::inside;
 const FILES: usize = 200;
 /// Levels below the skill's directory.
 const DEPTH: usize = 4;
+/// The same for everything that a skill brings: a tree that was made to hurt has an end, too.
+const ALL_FILES: usize = 100_000;
+const ALL_DEPTH: usize = 32;
 
 /// The relative paths of the files in `directory`, sorted, without hidden ones and SKILL.md.
 pub fn inventory(directory: &Path) -> Vec<String> {
+    let mut found = files(directory, DEPTH);
+    found.truncate(FILES);
+    found
+}
+
+/// The same, of all that the skill in `directory` brings, listed or not.
+pub(crate) fn everything(directory: &Path) -> Vec<String> {
+    files(directory, ALL_DEPTH)
+}
+
+fn files(directory: &Path, depth: usize) -> Vec<String> {
     let mut found = Vec::new();
     let mut level = vec![PathBuf::new()];
-    for _ in 0..DEPTH {
+    for _ in 0..depth {
         let mut next = Vec::new();
         for below in std::mem::take(&mut level) {
             let Ok(entries) = std::fs::read_dir(directory.join(&below)) else { continue };
@@ -34,12 +48,14 @@ pub fn inventory(directory: &Path) -> Vec<String> {
                 }
             }
         }
+        if found.len() > ALL_FILES {
+            break;
+        }
         next.sort();
         level = next;
     }
     found.retain(|path| !matches!(path.as_str(), "SKILL.md" | "skill.md"));
     found.sort();
-    found.truncate(FILES);
     found
 }
 

@@ -22,6 +22,7 @@ pub use bundled::Bundled;
 pub(crate) use file::{file_name, name_by_place, read};
 pub use filesystem::FileSystem;
 pub(crate) use filesystem::same_bytes;
+pub(crate) use inventory::everything;
 pub use inventory::{inventory, resource};
 pub use places::{Place, Places};
 

@@ -29,6 +29,11 @@ impl Place {
         Self { root, scope, holds, plugin: None, named: false }
     }
 
+    /// A directory of skills below the workspace.
+    pub fn nested(root: PathBuf) -> Self {
+        Self::new(root, Scope::Nested, Loaded::Skills)
+    }
+
     /// A directory that a person named: a skills root, one skill, or a repository.
     pub fn named(root: PathBuf) -> Self {
         Self { named: true, ..Self::new(root, Scope::Additional, Loaded::Skills) }

@@ -24,17 +24,7 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 impl ExecTool {
     /// The tool of `definition`; of the environment it sees PATH, HOME, LANG and what it names.
     pub fn new(definition: Exec, variable: &dyn Fn(&str) -> Option<String>) -> Self {
-        let mut environment: Vec<(String, String)> = Vec::new();
-        for name in
-            ["PATH", "HOME", "LANG"].into_iter().chain(definition.env.iter().map(String::as_str))
-        {
-            let default = (name == "PATH").then(|| DEFAULT_PATH.to_owned());
-            if let Some(value) = variable(name).or(default)
-                && !environment.iter().any(|(known, _)| known == name)
-            {
-                environment.push((name.to_owned(), value));
-            }
-        }
+        let environment = environment(&definition.env, variable);
         Self { definition, environment }
     }
 
@@ -47,12 +37,6 @@ impl ExecTool {
     ) -> Outcome {
         let none = serde_json::Map::new();
         let argv = self.definition.fill(arguments.as_object().unwrap_or(&none));
-        if argv.iter().any(|argument| argument.contains('\0')) {
-            return Outcome::failed(
-                "BAD_ARGUMENTS",
-                "an argument holds a NUL character, which no program can take",
-            );
-        }
         let directory = match &self.definition.cwd {
             Some(cwd) => workspace.join(cwd),
             None => workspace.to_owned(),
@@ -64,20 +48,48 @@ impl ExecTool {
             timeout: Duration::from_secs(self.definition.timeout_s),
             output_bytes: self.definition.output_bytes,
         };
-        match executor.execute(&invocation, cancel) {
-            Err(error) => Outcome::failed(error.code(), error.to_string()),
-            Ok(done) => {
-                let mut output = String::from_utf8_lossy(&done.stdout).into_owned();
-                let errors = String::from_utf8_lossy(&done.stderr);
-                if !errors.trim().is_empty() {
-                    if !output.is_empty() && !output.ends_with('\n') {
-                        output.push('\n');
-                    }
-                    output.push_str("[standard error]\n");
-                    output.push_str(&errors);
+        run(&invocation, executor, cancel)
+    }
+}
+
+/// What a program sees of the environment: PATH, HOME, LANG and the variables `more`.
+pub(crate) fn environment(
+    more: &[String],
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Vec<(String, String)> {
+    let mut environment: Vec<(String, String)> = Vec::new();
+    for name in ["PATH", "HOME", "LANG"].into_iter().chain(more.iter().map(String::as_str)) {
+        let default = (name == "PATH").then(|| DEFAULT_PATH.to_owned());
+        if let Some(value) = variable(name).or(default)
+            && !environment.iter().any(|(known, _)| known == name)
+        {
+            environment.push((name.to_owned(), value));
+        }
+    }
+    environment
+}
+
+/// Runs `invocation` and puts what it wrote on both streams together.
+pub(super) fn run(invocation: &Invocation, executor: &dyn Executor, cancel: &Cancel) -> Outcome {
+    if invocation.argv.iter().any(|argument| argument.contains('\0')) {
+        return Outcome::failed(
+            "BAD_ARGUMENTS",
+            "an argument holds a NUL character, which no program can take",
+        );
+    }
+    match executor.execute(invocation, cancel) {
+        Err(error) => Outcome::failed(error.code(), error.to_string()),
+        Ok(done) => {
+            let mut output = String::from_utf8_lossy(&done.stdout).into_owned();
+            let errors = String::from_utf8_lossy(&done.stderr);
+            if !errors.trim().is_empty() {
+                if !output.is_empty() && !output.ends_with('\n') {
+                    output.push('\n');
                 }
-                Outcome::Done { exit: done.exit, output, dropped: done.dropped }
+                output.push_str("[standard error]\n");
+                output.push_str(&errors);
             }
+            Outcome::Done { exit: done.exit, output, dropped: done.dropped }
         }
     }
 }

@@ -11,15 +11,17 @@ mod sqlite;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use concertina_core::session::Ticket;
-use concertina_types::ToolName;
+use concertina_types::{ToolName, limits};
 
 use crate::Cancel;
 
 pub(crate) use define::define;
 pub use exec::ExecTool;
-pub use executor::{Execution, Executor, Invocation, PlainExecutor};
+pub(crate) use exec::environment;
+pub use executor::{Execution, ExecutionError, Executor, Invocation, PlainExecutor};
 pub use sqlite::SqliteTool;
 
 /// How a run ended.
@@ -75,6 +77,8 @@ pub struct Toolbox {
     executor: Arc<dyn Executor>,
     /// The directory in which programs run unless they say otherwise.
     workspace: PathBuf,
+    /// What commands of skills see of the environment.
+    environment: Vec<(String, String)>,
 }
 
 impl std::fmt::Debug for Toolbox {
@@ -90,7 +94,14 @@ impl Toolbox {
         executor: Arc<dyn Executor>,
         workspace: PathBuf,
     ) -> Self {
-        Self { runners, executor, workspace }
+        Self { runners, executor, workspace, environment: Vec::new() }
+    }
+
+    /// The same, with the environment that commands of skills see.
+    #[must_use]
+    pub fn with_environment(mut self, environment: Vec<(String, String)>) -> Self {
+        self.environment = environment;
+        self
     }
 
     /// Runs the call that `ticket` admits. The ticket is gone afterwards, whatever happens.
@@ -99,12 +110,31 @@ impl Toolbox {
         match self.runners.get(ticket.tool()) {
             None => Outcome::failed(
                 "TOOL_GONE",
-                format!("{} is no longer defined in the settings, so it was not run", ticket.tool()),
+                format!(
+                    "{} is no longer defined in the settings, so it was not run",
+                    ticket.tool()
+                ),
             ),
             Some(Runner::Exec(tool)) => {
                 tool.run(ticket.arguments(), self.executor.as_ref(), &self.workspace, cancel)
             }
             Some(Runner::Sqlite(tool)) => tool.run(ticket.arguments(), cancel),
         }
+    }
+
+    /// Runs the command of a skill that `ticket` admits: its argument vector, in the workspace.
+    #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
+    pub(crate) fn run_command(&self, ticket: Ticket, cancel: &Cancel) -> Outcome {
+        let argv = ticket.arguments().get("argv").and_then(serde_json::Value::as_array);
+        let words = argv.into_iter().flatten().filter_map(serde_json::Value::as_str);
+        let argv: Vec<String> = words.map(str::to_owned).collect();
+        let invocation = Invocation {
+            argv,
+            directory: self.workspace.clone(),
+            environment: self.environment.clone(),
+            timeout: Duration::from_secs(limits::TOOL_SECONDS),
+            output_bytes: limits::OUTPUT_BYTES as u64,
+        };
+        exec::run(&invocation, self.executor.as_ref(), cancel)
     }
 }

@@ -77,8 +77,7 @@ impl SqliteTool {
         if statements.next()?.is_some() {
             return Err(QueryError::Several);
         }
-        let columns: Vec<String> =
-            statement.column_names().map(str::to_owned).collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let width = columns.len();
         let mut rows = statement.query([])?;
         let mut kept: Vec<String> = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use concertina_runtime::doctor::{ClientReport, Loss, Report, ServerState, examine};
+use concertina_runtime::doctor::{ClientReport, Loss, Report, Server, ServerState, examine};
 use concertina_runtime::{Workspace, WorkspaceOptions};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -37,7 +37,12 @@ impl World {
         self.file(&format!("{path}/SKILL.md"), &text)
     }
 
+    /// The report where the project is trusted.
     fn report(&self) -> Report {
+        self.examined(true)
+    }
+
+    fn examined(&self, trusted: bool) -> Report {
         let home = self.path("home").display().to_string();
         let variable = |name: &str| (name == "HOME").then(|| home.clone());
         let options = WorkspaceOptions {
@@ -48,7 +53,10 @@ impl World {
             variable: &variable,
             executor: None,
         };
-        let workspace = Workspace::open(&self.path("home/ws"), options).unwrap();
+        let mut workspace = Workspace::open(&self.path("home/ws"), options).unwrap();
+        if trusted {
+            workspace.trust(&self.path("home/ws")).unwrap();
+        }
         examine(&workspace, &variable)
     }
 
@@ -145,14 +153,16 @@ fn no_secret_is_shown_anywhere() {
 #[test]
 fn a_server_counts_once_whoever_names_it() {
     let report = busy().report();
-    let server = |name: &str| report.servers.iter().filter(move |server| server.name == name);
-    let [github] = server("github").collect::<Vec<_>>()[..] else { panic!("{:?}", report.servers) };
+    let server = |name: &str| -> Vec<&Server> {
+        report.servers.iter().filter(|server| server.name == name).collect()
+    };
+    let [github] = server("github")[..] else { panic!("{:?}", report.servers) };
     let clients: Vec<&str> = github.configured.iter().map(|one| one.client.as_str()).collect();
     assert_eq!(clients, ["codex", "gemini"]);
-    assert_eq!(server("web").count(), 1, "the settings of Concertina name the same one");
-    assert_eq!(server("old").next().unwrap().configured[0].state, ServerState::Off);
-    assert_eq!(server("db").next().unwrap().configured[0].state, ServerState::Off);
-    assert_eq!(server("here").next().unwrap().configured[0].state, ServerState::IfTrusted);
+    assert_eq!(server("web").len(), 1, "the settings of Concertina name the same one");
+    assert_eq!(server("old")[0].configured[0].state, ServerState::Off);
+    assert_eq!(server("db")[0].configured[0].state, ServerState::Off);
+    assert_eq!(server("here")[0].configured[0].state, ServerState::IfTrusted);
     assert_eq!(report.tools.of_servers, None, "no server was started");
 }
 
@@ -160,7 +170,10 @@ fn a_server_counts_once_whoever_names_it() {
 fn a_trusted_project_has_its_servers() {
     let world = busy();
     let directory = world.path("home/ws").display().to_string();
-    world.file("home/.codex/config.toml", &format!("[projects.\"{directory}\"]\ntrust_level = \"trusted\"\n"));
+    world.file(
+        "home/.codex/config.toml",
+        &format!("[projects.\"{directory}\"]\ntrust_level = \"trusted\"\n"),
+    );
     let report = world.report();
     let here = report.servers.iter().find(|server| server.name == "here").unwrap();
     assert_eq!(here.configured[0].state, ServerState::On);
@@ -179,11 +192,17 @@ fn servers_that_claude_code_was_told_to_leave_out_are_off() {
     });
     world
         .file("home/.claude.json", &settings.to_string())
-        .file("home/ws/.mcp.json", r#"{"mcpServers": {"team": {"command": "team"}, "on": {"command": "on"}}}"#)
+        .file(
+            "home/ws/.mcp.json",
+            r#"{"mcpServers": {"team": {"command": "team"}, "on": {"command": "on"}}}"#,
+        )
         .file("home/ws/.claude/settings.local.json", r#"{"disabledMcpjsonServers": ["team"]}"#);
     let report = world.report();
-    let states: Vec<(&str, ServerState)> =
-        report.servers.iter().map(|server| (server.name.as_str(), server.configured[0].state)).collect();
+    let states: Vec<(&str, ServerState)> = report
+        .servers
+        .iter()
+        .map(|server| (server.name.as_str(), server.configured[0].state))
+        .collect();
     let (on, off) = (ServerState::On, ServerState::Off);
     assert_eq!(states, [("local", on), ("mine", off), ("on", on), ("team", off)]);
 }
@@ -191,15 +210,19 @@ fn servers_that_claude_code_was_told_to_leave_out_are_off() {
 #[test]
 fn a_broken_settings_file_costs_only_itself() {
     let world = busy();
-    world
-        .file("home/.codex/config.toml", "[mcp_servers.github]\ncommand = \"HUSH\n")
-        .file("home/.gemini/settings.json", "\u{feff}{\"mcpServers\": {\"ok\": {\"command\": \"ok\"}}}");
+    world.file("home/.codex/config.toml", "[mcp_servers.github]\ncommand = \"HUSH\n").file(
+        "home/.gemini/settings.json",
+        "\u{feff}{\"mcpServers\": {\"ok\": {\"command\": \"ok\"}}}",
+    );
     std::fs::remove_file(world.path("home/.cursor/mcp.json")).unwrap();
     std::fs::create_dir(world.path("home/.cursor/mcp.json")).unwrap();
     std::fs::write(world.path("home/ws/opencode.json"), [0xff, 0xfe, 0x00]).unwrap();
     let report = world.report();
-    let found: Vec<(&str, &str, Option<u32>)> =
-        report.settings.iter().map(|found| (found.client.as_str(), found.code.as_str(), found.line)).collect();
+    let found: Vec<(&str, &str, Option<u32>)> = report
+        .settings
+        .iter()
+        .map(|found| (found.client.as_str(), found.code.as_str(), found.line))
+        .collect();
     assert_eq!(
         found,
         [
@@ -235,15 +258,43 @@ fn every_skill_is_accounted_for_at_every_client() {
     for client in &report.clients {
         let Some(skills) = &client.skills else { continue };
         // What is only changed is listed as well.
-        let whole = |loss: &&Loss| ["LAYOUT_NOT_READ", "TOO_DEEP", "NO_FRONTMATTER", "BUDGET_DROPPED"].contains(&loss.code);
+        let whole = |loss: &&Loss| {
+            ["LAYOUT_NOT_READ", "TOO_DEEP", "NO_FRONTMATTER", "BUDGET_DROPPED"].contains(&loss.code)
+        };
         let lost: usize = skills.lost.iter().filter(whole).map(|loss| loss.names.len()).sum();
         let unknown: usize = skills.unknown.iter().map(|loss| loss.names.len()).sum();
-        assert_eq!(skills.listed + lost + unknown + skills.withheld, skills.total, "{}", client.name);
+        assert_eq!(
+            skills.listed + lost + unknown + skills.withheld,
+            skills.total,
+            "{}",
+            client.name
+        );
     }
 }
 
 #[test]
-fn near_misses_say_where_they_belong() {
+fn a_home_that_is_the_workspace_counts_once() {
+    let world = World::new();
+    world.file("home/ws/.codex/config.toml", "[mcp_servers.x]\ncommand = \"x\"\n").skill(
+        "home/ws/.agents/skills/charts",
+        "Draws charts.",
+        "",
+    );
+    let home = world.path("home/ws").display().to_string();
+    let variable = |name: &str| (name == "HOME").then(|| home.clone());
+    let options = WorkspaceOptions {
+        only_workspace: false,
+        ..WorkspaceOptions::only(world.path("state"), &variable)
+    };
+    let report = examine(&Workspace::open(Path::new(&home), options).unwrap(), &variable);
+    let [server] = &report.servers[..] else { panic!("{:?}", report.servers) };
+    assert_eq!(server.configured.len(), 1);
+    assert_eq!(server.configured[0].state, ServerState::On, "the person's own settings");
+    assert_eq!(client(&report, "codex").skills.as_ref().unwrap().total, 1);
+}
+
+#[test]
+fn report_b13_b29_near_misses_say_where_they_belong() {
     let world = busy();
     let report = world.report();
     let base = world.path("home/ws").display().to_string();
@@ -334,14 +385,21 @@ fn the_next_command_follows_what_is_lost_most() {
 
     let world = World::new();
     world.file("home/ws/.claude/skills/flat it.md", "text");
-    assert_eq!(next(&world), "mkdir -p '.claude/skills/flat it' && mv '.claude/skills/flat it.md' '.claude/skills/flat it/SKILL.md'");
+    assert_eq!(
+        next(&world),
+        "mkdir -p '.claude/skills/flat it' && mv '.claude/skills/flat it.md' '.claude/skills/flat it/SKILL.md'"
+    );
 
     let world = World::new();
     world.skill("home/ws/skill/winch", "Services a winch.", "");
     assert_eq!(next(&world), "mv skill skills");
 
     let world = World::new();
-    world.skill("home/ws/.agents/skills/tides", "One.", "").skill("home/.agents/skills/tides", "Two.", "");
+    world.skill("home/ws/.agents/skills/tides", "One.", "").skill(
+        "home/.agents/skills/tides",
+        "Two.",
+        "",
+    );
     assert_eq!(next(&world), "concertina skill list --shadowed");
 
     let world = World::new();
@@ -353,7 +411,10 @@ fn the_next_command_follows_what_is_lost_most() {
 fn hostile_names_cannot_forge_a_line() {
     let world = World::new();
     let name = "evil\\u001b[2J\\nNext  rm -rf\\u202e";
-    world.file("home/.cursor/mcp.json", &format!("{{\"mcpServers\": {{\"{name}\": {{\"command\": \"x\"}}}}}}"));
+    world.file(
+        "home/.cursor/mcp.json",
+        &format!("{{\"mcpServers\": {{\"{name}\": {{\"command\": \"x\"}}}}}}"),
+    );
     let text = world.report().text();
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
     assert_eq!(text.lines().filter(|line| line.starts_with("Next")).count(), 1, "{text}");
@@ -378,9 +439,22 @@ fn nothing_is_written() {
         paths
     };
     let before = list(&world);
-    let first = serde_json::to_string(&world.report()).unwrap();
+    let first = serde_json::to_string(&world.examined(false)).unwrap();
     assert_eq!(list(&world), before);
-    assert_eq!(serde_json::to_string(&world.report()).unwrap(), first, "same files, same bytes");
+    let second = serde_json::to_string(&world.examined(false)).unwrap();
+    assert_eq!(second, first, "same files, same bytes");
+}
+
+#[test]
+fn a_project_that_nobody_trusted_is_told_as_if_it_were() {
+    let world = crowd(3, 5);
+    let (before, after) = (world.examined(false), world.report());
+    assert_eq!((before.skills.visible, after.skills.visible), (1, 4), "one ships with Concertina");
+    assert_eq!(before.skills.index.tokens, after.skills.index.tokens);
+    assert_eq!(before.skills.hidden[0].code, "UNTRUSTED");
+    assert!(!before.complete);
+    assert_eq!(before.next.unwrap().command, "concertina trust .");
+    assert_ne!(after.next.unwrap().command, "concertina trust .");
 }
 
 #[test]
@@ -388,18 +462,15 @@ fn the_shape_is_the_one_in_the_schema() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas/doctor.json");
     let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     for world in [busy(), World::new(), crowd(120, 60)] {
-        conforms(&serde_json::to_value(world.report()).unwrap(), &schema, &schema, "$");
+        conforms(&serde_json::to_value(world.report()).unwrap(), &schema, "$");
     }
 }
 
 /// The part of JSON Schema that the file uses; in it, every property is required and known.
-fn conforms(value: &Value, schema: &Value, whole: &Value, at: &str) {
-    if let Some(name) = schema["$ref"].as_str() {
-        return conforms(value, &whole["$defs"][name.trim_start_matches("#/$defs/")], whole, at);
-    }
+fn conforms(value: &Value, schema: &Value, at: &str) {
     if let Some(any) = schema["anyOf"].as_array() {
         let schema = any.iter().find(|one| (one["type"] == "null") == value.is_null()).unwrap();
-        return conforms(value, schema, whole, at);
+        return conforms(value, schema, at);
     }
     if let Some(allowed) = schema["enum"].as_array() {
         assert!(allowed.contains(value), "{at}: {value} is not in {allowed:?}");
@@ -414,18 +485,24 @@ fn conforms(value: &Value, schema: &Value, whole: &Value, at: &str) {
         Value::Object(_) => "object",
     };
     let types = &schema["type"];
-    let fits = types == is || types.as_array().is_some_and(|types| types.iter().any(|one| one == is));
+    let fits =
+        types == is || types.as_array().is_some_and(|types| types.iter().any(|one| one == is));
     assert!(fits, "{at}: {is} instead of {types}");
     for (i, item) in value.as_array().into_iter().flatten().enumerate() {
-        conforms(item, &schema["items"], whole, &format!("{at}[{i}]"));
+        conforms(item, &schema["items"], &format!("{at}[{i}]"));
     }
     if let Some(object) = value.as_object() {
         let properties = schema["properties"].as_object().unwrap();
-        let required: Vec<&str> = schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        assert!(required.iter().all(|key| object.contains_key(*key)), "{at}: {required:?} in {value}");
+        let required: Vec<&str> =
+            schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(
+            required.iter().all(|key| object.contains_key(*key)),
+            "{at}: {required:?} in {value}"
+        );
         for (key, value) in object {
-            let schema = properties.get(key).unwrap_or_else(|| panic!("{at}.{key} is not in the schema"));
-            conforms(value, schema, whole, &format!("{at}.{key}"));
+            let schema =
+                properties.get(key).unwrap_or_else(|| panic!("{at}.{key} is not in the schema"));
+            conforms(value, schema, &format!("{at}.{key}"));
         }
     }
 }

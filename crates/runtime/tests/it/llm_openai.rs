@@ -79,7 +79,7 @@ async fn a_view_goes_out_in_the_documented_shape() {
                     {"id": "a1", "type": "function",
                      "function": {"name": "open", "arguments": "{\"ref\":\"skill:tides\"}"}},
                     {"id": "a2", "type": "function",
-                     "function": {"name": "open", "arguments": "{\"ref\": oops"}},
+                     "function": {"name": "open", "arguments": r#"{"invalid":"{\"ref\": oops"}"#}},
                 ]},
                 {"role": "tool", "tool_call_id": "a1", "content": "Use the table."},
                 {"role": "tool", "tool_call_id": "a2", "content": "arguments are not JSON"},

@@ -16,6 +16,9 @@
 
 mod agent;
 mod agent_live;
+mod case_lists;
+mod cases;
+mod commands;
 mod doctor;
 mod find;
 mod http_server;
@@ -27,6 +30,7 @@ mod llm_openai;
 mod llm_script;
 mod llm_sse;
 mod llm_transport;
+mod reports;
 mod resources;
 mod session;
 mod settings;
@@ -35,3 +39,5 @@ mod sources_bad;
 mod sources_change;
 mod tools_exec;
 mod tools_sqlite;
+mod touch;
+mod trust;

@@ -1,9 +1,9 @@
 //! Settings from three files, and what happens where one cannot be read.
 
-use concertina_core::session::visibility;
+use concertina_core::session::{Origin, visibility};
 use concertina_types::Subject;
 
-use crate::kit::{World, begin, open};
+use crate::kit::{World, begin, open, open_as};
 
 fn codes(workspace: &concertina_runtime::Workspace) -> Vec<String> {
     workspace.loaded().findings.iter().map(|(_, found)| found.code.to_string()).collect()
@@ -48,7 +48,7 @@ fn absent_settings_say_nothing() {
     let mut workspace = world.open();
     assert!(codes(&workspace).is_empty());
     let mut session = begin(&mut workspace);
-    open(&mut session, &mut workspace, "skill:a").unwrap();
+    open_as(&mut session, &mut workspace, Origin::user(), "skill:a").unwrap();
 }
 
 #[test]

@@ -61,8 +61,11 @@ proptest! {
     ) {
         let name = name.trim().trim_start_matches('/').trim().to_owned();
         prop_assume!(!name.is_empty() && part.as_ref().is_none_or(|p| !p.trim().is_empty() && p.trim() == p));
+        // What could forge a line is no name.
+        let id = SkillId::new(name);
+        prop_assume!(id.is_ok());
         let reference = Ref::Skill {
-            id: SkillId::new(name).unwrap(),
+            id: id.unwrap(),
             part,
             lines: lines.map(|(first, more)| LineRange { first, last: first + more }),
         };

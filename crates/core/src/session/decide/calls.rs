@@ -64,20 +64,20 @@ impl<'a> Deciding<'a> {
         execute: &[String],
     ) {
         let request = format!("run `{command}` of skill:{skill}");
-        let verdict = match self.world.snapshot.skill(skill) {
-            Some(entry) => visibility::skill(self.state, self.world, entry, origin.subject),
-            None => {
-                return self.decline(
-                    origin,
-                    request,
-                    Refusal::new("NOT_FOUND", format!("there is no skill:{skill}")),
-                );
-            }
+        // Nothing runs for a skill that would stay closed.
+        if let Err(refusal) = self.openable(origin, skill) {
+            return self.decline(origin, request, refusal);
+        }
+        let Some(tool) = self.command_tool(skill) else {
+            let text = format!("skill:{skill} has too long a name for its commands to run");
+            return self.decline(origin, request, Refusal::new("BAD_REF", text));
         };
-        if verdict.effect != Effect::Allow {
-            let text =
-                verdict.reasons.first().map(|reason| reason.text.clone()).unwrap_or_default();
-            return self.decline(origin, request, Refusal::new("NOT_VISIBLE", text));
+        let verdict = visibility::command(self.state, self.world, skill, &tool);
+        if let (Effect::Ask | Effect::Deny, Some(reason)) =
+            (verdict.effect, verdict.reasons.first())
+        {
+            let refusal = Refusal::new(reason.code.clone(), reason.text.clone());
+            return self.decline(origin, request, refusal);
         }
         let argv = match allowed_command(execute, command) {
             Ok(argv) => argv,
@@ -89,16 +89,6 @@ impl<'a> Deciding<'a> {
                 );
             }
         };
-        let Ok(tool) = ToolName::new(format!(
-            "{COMMAND_GROUP}/{}",
-            skill.as_str().replace(char::is_whitespace, "-")
-        )) else {
-            return self.decline(
-                origin,
-                request,
-                Refusal::new("BAD_REF", format!("skill:{skill} has too long a name")),
-            );
-        };
         let id = self.state.calls + 1;
         let arguments = serde_json::json!({ "argv": argv });
         let text = canonical_json(&arguments);
@@ -107,6 +97,12 @@ impl<'a> Deciding<'a> {
         self.keep(text);
         self.fact(actor(origin), fact);
         self.decision.intent = Some(Intent { id, tool, arguments, writes: true });
+    }
+
+    /// The tool that the commands of a skill count as, for policies and in the log.
+    fn command_tool(&self, skill: &SkillId) -> Option<ToolName> {
+        let name = skill.as_str().replace(char::is_whitespace, "-");
+        ToolName::new(format!("{COMMAND_GROUP}/{name}")).ok()
     }
 
     /// A command of a skill ended: its output goes into the text of the skill, not into an answer.
@@ -129,7 +125,9 @@ impl<'a> Deciding<'a> {
             let visible = visible_tools(self.state, self.world);
             let near =
                 nearest_names(name.as_str(), visible.iter().map(|tool| tool.name.as_str()), 5);
-            let hint = match near.as_slice() {
+            let some = || visible.iter().map(|tool| tool.name.as_str()).take(5).collect();
+            let shown: Vec<&str> = if near.is_empty() { some() } else { near };
+            let hint = match shown.as_slice() {
                 [] => {
                     "no tool is visible now; open a skill or a menu first, or use find".to_owned()
                 }
@@ -142,7 +140,9 @@ impl<'a> Deciding<'a> {
         match verdict.effect {
             Effect::Allow => Ok(tool),
             Effect::Ask => {
-                let text = format!("{text}; nobody is here to give consent, so it was not run");
+                let text = format!(
+                    "{text}; consent cannot be given here, so it was not run; whoever wrote the rule can change it"
+                );
                 Err(Refusal::new("APPROVAL_NEEDED", text))
             }
             Effect::Deny => Err(Refusal::new("NOT_VISIBLE", text)),

@@ -1,6 +1,6 @@
 //! A decision in the making.
 
-use concertina_types::{Actor, Blob, Disclosed, Draft, Fact, Subject, Timestamp};
+use concertina_types::{Actor, Blob, Disclosed, Draft, Fact, Subject, Timestamp, limits};
 
 use super::super::answer::{Answer, Refusal};
 use super::super::command::Origin;
@@ -64,7 +64,7 @@ impl<'a> Deciding<'a> {
         error: bool,
         disclosed: Vec<Disclosed>,
     ) {
-        let text = text.into();
+        let text = within(text.into());
         let tokens = self.world.counter.count(&text);
         let blob = self.keep(text.clone());
         let fact = Fact::RequestAnswered {
@@ -110,4 +110,15 @@ pub(super) fn actor(origin: &Origin) -> Actor {
         Subject::User => Actor::User,
         Subject::Model => Actor::Model,
     }
+}
+
+/// An answer that every client shows whole. What pages itself stays below the limit anyway; this
+/// holds for the rest, such as the result of a fork or an enormous schema.
+fn within(text: String) -> String {
+    if text.len() <= limits::RESULT_BYTES {
+        return text;
+    }
+    let note = format!("[cut: the first part of {} bytes]\n", text.len());
+    let room = text.floor_char_boundary(limits::RESULT_BYTES.saturating_sub(note.len()));
+    note + text.get(..room).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use concertina_types::{Disclosed, DisclosureKind, Fact, Ref, SkillId, Tokens, To
 use super::super::answer::Refusal;
 use super::super::command::Origin;
 use super::super::state::State;
-use super::super::visibility::{has_menu, levels, menus, visible_tools};
+use super::super::visibility::{has_menu, levels, menus, visibility, visible_tools};
 use super::draft::{Deciding, actor};
 use crate::catalog::listing::{self, Budget};
 use crate::catalog::{NeedsSkill, ToolEntry};
@@ -26,6 +26,11 @@ impl Deciding<'_> {
                 format!("open {reference}"),
                 Refusal::new("NOT_FOUND", text),
             );
+        }
+        let verdict = visibility(self.state, self.world, &reference, origin.subject);
+        if let (false, Some(reason)) = (verdict.callable, verdict.reasons.first()) {
+            let refusal = Refusal::new(reason.code.clone(), reason.text.clone());
+            return self.refuse(origin, format!("open {reference}"), refusal);
         }
         // A menu stands inside others: they open with it.
         let mut after = self.state.clone();

@@ -39,7 +39,11 @@ impl<'a> Deciding<'a> {
     }
 
     /// The entry of a skill that may be opened now, or why it may not.
-    fn openable(&self, origin: &Origin, id: &SkillId) -> Result<&'a SkillEntry, Refusal> {
+    pub(super) fn openable(
+        &self,
+        origin: &Origin,
+        id: &SkillId,
+    ) -> Result<&'a SkillEntry, Refusal> {
         let Some(entry) = self.world.snapshot.skill(id) else {
             return Err(self.unknown_skill(id, origin.subject));
         };

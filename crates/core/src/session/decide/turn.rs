@@ -132,7 +132,8 @@ impl Deciding<'_> {
 
     fn disclose(&mut self, kind: ListingKind, listing: Listing, tools: &str) {
         let text = match (listing.text.is_empty(), tools.is_empty()) {
-            (true, true) if listing.total == 0 => return,
+            // An index of nothing is not worth a word; a delta of nothing says that it was looked at.
+            (true, true) if listing.total == 0 && kind == ListingKind::Full => return,
             (true, true) => String::new(),
             (false, true) => listing.text,
             (true, false) => tools.to_owned(),

@@ -6,15 +6,8 @@ use super::super::servers::{Mention, mentions};
 use super::super::settings::Document;
 use super::{Client, Format, Found};
 
-pub(super) const CLIENT: Client = Client {
-    id: "cursor",
-    name: "Cursor",
-    observed: None,
-    model: "",
-    find,
-    servers,
-    rules: None,
-};
+pub(super) const CLIENT: Client =
+    Client { id: "cursor", name: "Cursor", observed: None, model: "", find, servers, rules: None };
 
 fn find(around: &Around) -> Found {
     let mut found = Found::default();

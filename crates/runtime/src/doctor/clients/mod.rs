@@ -48,15 +48,23 @@ impl Found {
         self.marks.extend(path.into());
     }
 
-    pub(super) fn settings(&mut self, path: impl Into<Option<PathBuf>>, format: Format, of_project: bool) {
-        if let Some(path) = path.into() {
+    pub(super) fn settings(
+        &mut self,
+        path: impl Into<Option<PathBuf>>,
+        format: Format,
+        of_project: bool,
+    ) {
+        // A home can be a project: each file counts once, as what it was named first.
+        let new = path.into().filter(|path| self.settings.iter().all(|known| known.path != *path));
+        if let Some(path) = new {
             self.marks.push(path.clone());
             self.settings.push(SettingsFile { path, format, of_project });
         }
     }
 
     pub(super) fn skills(&mut self, path: impl Into<Option<PathBuf>>, certain: bool) {
-        self.skills.extend(path.into().map(|path| SkillRoot { path, certain }));
+        let new = path.into().filter(|path| self.skills.iter().all(|known| known.path != *path));
+        self.skills.extend(new.map(|path| SkillRoot { path, certain }));
     }
 }
 

@@ -62,5 +62,8 @@ fn servers(documents: &[Document], _: &Around) -> Vec<Mention> {
         Some(false) => ServerState::Off,
         _ => ServerState::On,
     };
-    documents.iter().flat_map(|document| mentions(document, document.value.get("mcp"), &state)).collect()
+    documents
+        .iter()
+        .flat_map(|document| mentions(document, document.value.get("mcp"), &state))
+        .collect()
 }

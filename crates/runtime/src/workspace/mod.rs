@@ -1,5 +1,8 @@
 //! A directory with its settings, skills and tools: what sessions run in.
 
+mod nested;
+mod trusted;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,7 +20,11 @@ use crate::sources::{
     Bundled, FileSystem, Place, Places, SkillFile, Source, SourceError, file_name, inventory,
     name_by_place,
 };
-use crate::tools::{Executor, PlainExecutor, Toolbox, define};
+use crate::tools::{Executor, PlainExecutor, Toolbox, define, environment};
+use crate::touch::{Nested, NestedSearch};
+use crate::trust::Trust;
+
+pub use trusted::Brought;
 
 /// How to open a workspace.
 pub struct WorkspaceOptions<'a> {
@@ -82,6 +89,10 @@ pub struct Workspace {
     root: PathBuf,
     loaded: Loaded,
     settings: Settings,
+    /// Where the record of trust is kept, and what it says. None where whoever opened the workspace
+    /// named what it holds, and so answers for it.
+    trust: Option<(PathBuf, Trust)>,
+    nested: NestedSearch,
     toolbox: Toolbox,
     sources: Vec<Box<dyn Source>>,
     snapshot: Arc<Snapshot>,
@@ -117,14 +128,19 @@ impl Workspace {
             only_workspace: options.only_workspace,
         };
         let sources = sources(&root, &loaded, &options)?;
+        let named = options.only_workspace || !options.roots.is_empty();
+        let trust = (!named).then(|| (options.home.clone(), Trust::load(&options.home)));
         let defined = define(&loaded.config, &loaded.tools_from, &options.home, options.variable);
         loaded.findings.extend(defined.findings);
         let executor = options.executor.unwrap_or_else(|| Arc::new(PlainExecutor));
         let mut workspace = Self {
-            toolbox: Toolbox::new(defined.runners, executor, root.clone()),
+            toolbox: Toolbox::new(defined.runners, executor, root.clone())
+                .with_environment(environment(&[], options.variable)),
             root,
             loaded,
             settings,
+            trust,
+            nested: NestedSearch::default(),
             sources,
             snapshot: Arc::new(Snapshot {
                 tools: defined.tools,
@@ -179,6 +195,7 @@ impl Workspace {
 
     /// Looks whether anything changed, and reads only that. True where the catalogue is another.
     pub fn refresh(&mut self) -> bool {
+        self.nested.look_again();
         self.sources.iter().any(|source| source.is_stale()) && self.scan()
     }
 
@@ -260,6 +277,32 @@ impl Workspace {
         tokens
     }
 
+    /// What the directories around the file `relative` bring.
+    pub(crate) fn nested_around(&mut self, relative: &str) -> Vec<Nested> {
+        self.nested.around(&self.root, relative)
+    }
+
+    /// How many directories were looked at for nested skills.
+    pub(crate) fn nested_probes(&self) -> u64 {
+        self.nested.probes
+    }
+
+    /// Reads the skills of directories that a touch brought to light, relative to the root, as far as
+    /// they may still be read.
+    pub(crate) fn add_nested<'a>(&mut self, directories: impl IntoIterator<Item = &'a String>) {
+        let mut added = false;
+        for directory in directories {
+            if self.nested.take(&self.root, directory) {
+                let place = Place::nested(self.root.join(directory));
+                self.sources.push(Box::new(FileSystem::new(vec![place])));
+                added = true;
+            }
+        }
+        if added {
+            self.scan();
+        }
+    }
+
     /// Reads the index anew where it changed. True where the catalogue is another.
     fn scan(&mut self) -> bool {
         let mut candidates = Vec::new();
@@ -273,6 +316,9 @@ impl Workspace {
             self.texts.forget(&scan.fresh);
         }
         self.bytes_read += read;
+        for candidate in &mut candidates {
+            candidate.trusted = self.is_trusted(candidate);
+        }
         let precedence = match self.loaded.config.sources.profile {
             SourceProfile::AgentSkills => Precedence::AgentSkills,
             SourceProfile::Claude => Precedence::Claude,
@@ -283,7 +329,13 @@ impl Workspace {
         // A body can change without a trace in the catalogue.
         self.index = None;
         self.preloaded = None;
-        let snapshot = Snapshot { skills, shadowed, skipped, ..self.snapshot.as_ref().clone() };
+        let mut tools = self.snapshot.tools.clone();
+        for tool in &mut tools {
+            let from = self.loaded.tools_from.get(&tool.name).map(|file| file.origin);
+            tool.trusted = from != Some(ConfigOrigin::Workspace) || self.are_settings_trusted();
+        }
+        let snapshot =
+            Snapshot { skills, shadowed, skipped, tools, ..self.snapshot.as_ref().clone() };
         if snapshot == *self.snapshot {
             return false;
         }

@@ -1,0 +1,114 @@
+//! What a workspace brings is somebody else's until a person trusts it.
+
+use std::fs;
+
+use crate::kit::{Place, repository, skill};
+
+fn buoy(body: &str) -> String {
+    skill("skills/buoy", "name: buoy\ndescription: Sets buoys.", body)
+}
+
+#[test]
+fn report_b67_skills_of_a_workspace_that_nobody_trusts_are_for_people_only() {
+    let place = Place::strange_harbour();
+    assert_eq!(place.listed("model"), ["write-a-skill"]);
+    assert!(place.listed("user").contains(&"tides".to_owned()));
+    let session = place.session();
+    let turn = place.run(&["session", "turn", &session]).exits(0);
+    assert!(!turn.out.contains("logbook"), "{}", turn.out);
+    turn.says(&["concertina trust", "[UNTRUSTED]"]);
+    let open = ["open", "skill:logbook", "--as", "model", "--session", &session];
+    place.run(&open).exits(3).fails_clearly("UNTRUSTED").says(&["then: concertina trust"]);
+    place.run(&["skill", "list"]).exits(0).shows(&["user (waits for trust)"]);
+    place.run(&["explain", "skill:logbook"]).exits(0).shows(&["visible no", "UNTRUSTED"]);
+    let found = place.run(&["find", "harbour log"]).exits(0);
+    assert!(!found.out.contains("logbook"), "{}", found.out);
+    // A person may use their eyes, and the tools stay closed.
+    let args = r#"{"port": "north"}"#;
+    place.run(&["open", "skill:tides", "--args", args, "--session", &session]).exits(0);
+    place.run(&["call", "clock", "--session", &session]).exits(3).says(&["nobody has trusted"]);
+}
+
+#[test]
+fn case_x06_trust_holds_for_the_content_that_was_seen() {
+    let place = Place::with(&[&buoy("Red."), "//- skills/buoy/chart.md\nHere.\n"].concat());
+    let open = || place.run(&["open", "skill:buoy", "--as", "model"]);
+    assert!(place.lists("buoy"));
+    open().exits(0);
+    fs::write(place.work().join("skills/buoy/chart.md"), "Elsewhere.\n").unwrap();
+    open().exits(3).fails_clearly("UNTRUSTED");
+    let chart = ["open", "skill:buoy#chart.md", "--as", "model"];
+    place.run(&chart).exits(3).fails_clearly("UNTRUSTED");
+    place.trust();
+    place.run(&chart).exits(0).shows(&["Elsewhere."]);
+    crate::kit::write(&place.work(), &buoy("Green."));
+    assert!(!place.lists("buoy"), "its file changed");
+    place.trust();
+    open().exits(0).shows(&["Green."]);
+}
+
+#[test]
+fn trust_is_taken_back_and_listed() {
+    let place = Place::with(&buoy("Red."));
+    place.run(&["trust", "--list"]).exits(0).shows(&["trusted", "skill:buoy"]);
+    place.run(&["trust", "--undo"]).exits(0).shows(&["1 file"]);
+    place.run(&["trust", "--list"]).exits(0).shows(&["waits", "skill:buoy"]);
+    assert!(!place.lists("buoy"));
+    place.run(&["trust", "nowhere"]).exits(4).fails_clearly("NOT_FOUND");
+}
+
+#[test]
+fn trust_in_one_skill_covers_no_other() {
+    let other = skill("skills/crane", "name: crane\ndescription: Lifts.", "Lift.");
+    let place = Place::strange(&[buoy("Red."), other].concat());
+    place.run(&["trust", "skills/buoy"]).exits(0);
+    assert_eq!((place.lists("buoy"), place.lists("crane")), (true, false));
+    place.trust();
+    assert!(place.lists("crane"));
+}
+
+#[test]
+fn what_to_trust_can_be_named_from_anywhere() {
+    for path in ["../work/skills/buoy", "../work/./skills/../skills/buoy/SKILL.md", "../work"] {
+        let place = Place::strange(&buoy("Red."));
+        let mut trust = place.command(&["trust", path]);
+        trust.current_dir(place.home());
+        crate::kit::done(trust).exits(0).shows(&["trusted ", "work/skills/buoy/SKILL.md"]);
+        assert!(place.lists("buoy"), "{path}");
+    }
+}
+
+#[test]
+fn a_record_of_trust_that_cannot_be_read_trusts_nothing() {
+    let place = Place::with(&buoy("Red."));
+    fs::write(place.state().join("trust.json"), "{\"v\": 1, \"files\": ").unwrap();
+    let list = place.run(&["skill", "list", "--for", "model"]).exits(0).says(&["TRUST_UNREADABLE"]);
+    assert!(!list.out.contains("buoy"), "{}", list.out);
+    place.trust();
+    assert!(place.lists("buoy"));
+}
+
+#[test]
+fn whoever_names_a_directory_answers_for_it() {
+    let place = Place::strange(&buoy("Red."));
+    let model = ["open", "skill:buoy", "--as", "model", "--root", "skills"];
+    place.run(&model).exits(0).shows(&["Red."]);
+    let example = repository("examples/sql-assistant");
+    let done = place.run(&["run", example.to_str().unwrap()]).exits(0);
+    assert!(!done.err.contains("UNTRUSTED"), "{}", done.err);
+}
+
+#[test]
+fn report_b59_what_a_rule_denies_is_not_advertised() {
+    let secret = skill("skills/vault", "name: vault\ndescription: Opens the vault.", "Open it.");
+    let rules = "//- concertina.toml\n[policy]\ndeny = [\"skill:vault\"]\n";
+    let place = Place::with(&[&buoy("Red."), &secret, rules].concat());
+    let session = place.session();
+    let turn = place.run(&["session", "turn", &session]).exits(0).shows(&["buoy"]);
+    let find = place.run(&["find", "opens the vault"]).exits(0);
+    for shown in [turn.out, find.out, place.listed("model").join(" ")] {
+        assert!(!shown.contains("vault"), "{shown}");
+    }
+    place.run(&["open", "skill:vault"]).exits(3);
+    place.run(&["explain", "skill:vault"]).exits(0).shows(&["skill:vault"]);
+}

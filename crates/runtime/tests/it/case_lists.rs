@@ -1,0 +1,47 @@
+//! The page on the two lists of cases names tests that exist.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// The names of all functions in the tests of every crate.
+fn tests(crates: &Path) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for package in fs::read_dir(crates).unwrap().flatten() {
+        let Ok(files) = fs::read_dir(package.path().join("tests/it")) else { continue };
+        for file in files.flatten().filter(|file| file.path().is_file()) {
+            let text = fs::read_to_string(file.path()).unwrap();
+            names.extend(
+                text.split("fn ")
+                    .skip(1)
+                    .filter_map(|rest| Some(rest.split_once('(')?.0.trim().to_owned())),
+            );
+        }
+    }
+    names
+}
+
+#[test]
+fn every_case_has_a_test_or_a_reason() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let page = fs::read_to_string(crates.join("../docs/case-lists.md")).unwrap();
+    let tests = tests(crates);
+    let mut ids = BTreeSet::new();
+    for row in page.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [id, _, held] = cells[..] else { panic!("{row}") };
+        if matches!(id, "case" | "report") {
+            continue;
+        }
+        assert!(ids.insert(id.to_owned()), "{id} stands twice");
+        if held.starts_with("No test: ") {
+            continue;
+        }
+        let named: Vec<&str> = held.split('`').skip(1).step_by(2).collect();
+        assert!(!named.is_empty(), "{id}");
+        for test in named {
+            assert!(tests.contains(test), "{id}: there is no test {test}");
+        }
+    }
+    assert_eq!(ids.len(), 74 + 58);
+}
