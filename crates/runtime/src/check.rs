@@ -67,10 +67,10 @@ pub fn check(paths: &[PathBuf], mode: Mode) -> Vec<Checked> {
             advice: Vec::new(),
         })
         .collect();
-    let advise = files.len() <= limits::ADVISED_FILES;
-    checked.extend(in_parallel(&files, mode, advise));
+    let with_advice = files.len() <= limits::ADVISED_FILES;
+    checked.extend(in_parallel(&files, mode, with_advice));
     mark_twins(&mut checked);
-    if advise {
+    if with_advice {
         mark_likenesses(&mut checked);
     }
     checked.sort_by(|a, b| a.path.cmp(&b.path));
@@ -78,7 +78,7 @@ pub fn check(paths: &[PathBuf], mode: Mode) -> Vec<Checked> {
 }
 
 /// Checks `files` on every core, keeping their order.
-fn in_parallel(files: &[(PathBuf, Loaded)], mode: Mode, advise: bool) -> Vec<Checked> {
+fn in_parallel(files: &[(PathBuf, Loaded)], mode: Mode, with_advice: bool) -> Vec<Checked> {
     let workers =
         std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
     let next = AtomicUsize::new(0);
@@ -88,7 +88,7 @@ fn in_parallel(files: &[(PathBuf, Loaded)], mode: Mode, advise: bool) -> Vec<Che
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some((path, kind)) = files.get(at) else { return mine };
-                mine.push((at, check_file(path, *kind, mode, advise)));
+                mine.push((at, check_file(path, *kind, mode, with_advice)));
             }
         };
         let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
@@ -115,7 +115,7 @@ fn rejected(path: &Path, code: &'static str, message: String) -> Checked {
     }
 }
 
-fn check_file(path: &Path, kind: Loaded, mode: Mode, advise: bool) -> Checked {
+fn check_file(path: &Path, kind: Loaded, mode: Mode, with_advice: bool) -> Checked {
     let bytes = match read(path) {
         Ok(bytes) => bytes,
         Err(error) => return rejected(path, error.code(), error.to_string()),
@@ -123,7 +123,7 @@ fn check_file(path: &Path, kind: Loaded, mode: Mode, advise: bool) -> Checked {
     let directory = name_by_place(path, kind);
     let origin = Origin { directory: &directory, file: file_name(path, kind) };
     let parsed = parse(&bytes, origin, mode);
-    let advice = parsed.document.as_ref().filter(|_| advise).map(|document| {
+    let advice = parsed.document.as_ref().filter(|_| with_advice).map(|document| {
         let mut files = match (kind, path.parent()) {
             (Loaded::Skills, Some(directory)) => inventory(directory),
             _ => Vec::new(),

@@ -110,7 +110,7 @@ fn silent_server() -> String {
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         let held: Vec<_> = listener.incoming().take(8).collect();
-        std::thread::sleep(Duration::from_secs(60));
+        std::thread::sleep(Duration::from_mins(1));
         drop(held);
     });
     url

@@ -48,11 +48,11 @@ impl Default for Patience {
         Self {
             connect: Duration::from_secs(10),
             // Models that think before they speak are silent for minutes.
-            idle: Duration::from_secs(180),
-            whole: Duration::from_secs(900),
+            idle: Duration::from_mins(3),
+            whole: Duration::from_mins(15),
             retries: limits::MODEL_RETRIES,
             pause: Duration::from_millis(500),
-            longest_pause: Duration::from_secs(60),
+            longest_pause: Duration::from_mins(1),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{Scan, SkillFile, Source, SourceError};
 /// Name and text of each.
 const SKILLS: &[(&str, &str)] = &[("write-a-skill", include_str!("write-a-skill.md"))];
 
-/// The source of [`SKILLS`].
+/// The source of the skills that ship with the program.
 #[derive(Debug, Default)]
 pub struct Bundled {
     scanned: bool,

@@ -53,7 +53,7 @@ fn a_megabyte_in_one_piece_ends_soon() {
         let tokens = count(&text).0;
         let elapsed = start.elapsed();
         assert!(tokens >= (text.len() / 128) as u64, "{name}");
-        assert!(elapsed < Duration::from_secs(60), "{name}: {elapsed:?}");
+        assert!(elapsed < Duration::from_mins(1), "{name}: {elapsed:?}");
     }
 }
 

@@ -68,7 +68,7 @@ impl<'a> Deciding<'a> {
         if let Err(refusal) = self.openable(origin, skill) {
             return self.decline(origin, request, refusal);
         }
-        let Some(tool) = self.command_tool(skill) else {
+        let Some(tool) = command_tool(skill) else {
             let text = format!("skill:{skill} has too long a name for its commands to run");
             return self.decline(origin, request, Refusal::new("BAD_REF", text));
         };
@@ -97,12 +97,6 @@ impl<'a> Deciding<'a> {
         self.keep(text);
         self.fact(actor(origin), fact);
         self.decision.intent = Some(Intent { id, tool, arguments, writes: true });
-    }
-
-    /// The tool that the commands of a skill count as, for policies and in the log.
-    fn command_tool(&self, skill: &SkillId) -> Option<ToolName> {
-        let name = skill.as_str().replace(char::is_whitespace, "-");
-        ToolName::new(format!("{COMMAND_GROUP}/{name}")).ok()
     }
 
     /// A command of a skill ended: its output goes into the text of the skill, not into an answer.
@@ -187,6 +181,12 @@ impl<'a> Deciding<'a> {
             }
         }
     }
+}
+
+/// The tool that the commands of a skill count as, for policies and in the log.
+fn command_tool(skill: &SkillId) -> Option<ToolName> {
+    let name = skill.as_str().replace(char::is_whitespace, "-");
+    ToolName::new(format!("{COMMAND_GROUP}/{name}")).ok()
 }
 
 /// The result as the model sees it: all of it, or its first lines and how to read on.
