@@ -63,8 +63,8 @@ impl Agent<'_> {
             }
             self.session.turn(self.workspace)?;
             self.observer.on(Moment::Turn { turn: self.session.state().turn });
-            let view = self.fitting_view()?;
-            self.ask(&view, preloaded)?;
+            let (view, parts) = self.fitting_view()?;
+            self.ask(&view, parts, preloaded)?;
             let Some(reply) = self.think(&view).await? else {
                 return self.interrupted("stopped while the model was thinking");
             };
@@ -101,26 +101,34 @@ impl Agent<'_> {
         Err(RuntimeError::TooManyTurns { session, turns })
     }
 
-    /// The view, folded first where it would fill the window.
-    fn fitting_view(&mut self) -> Result<View, RuntimeError> {
-        let limit = self.session.settings().window;
-        let view = self.session.view();
-        let total = |view: &View| view.tokens(&O200k).into_values().sum::<Tokens>();
-        if total(&view).0.saturating_mul(100) <= limit.saturating_mul(FOLD_ABOVE) {
-            return Ok(view);
+    /// The view and what its parts take, folded first where it would fill the window: what is left
+    /// of the window is the model's to answer in.
+    fn fitting_view(&mut self) -> Result<(View, BTreeMap<Part, Tokens>), RuntimeError> {
+        let limit = self.session.settings().window.saturating_mul(FOLD_ABOVE) / 100;
+        let counted = |view: View| {
+            let parts = view.tokens(&O200k);
+            let total: Tokens = parts.values().copied().sum();
+            (view, parts, total)
+        };
+        let (view, parts, total) = counted(self.session.view());
+        if total.0 <= limit {
+            return Ok((view, parts));
         }
         self.session.compact()?;
         self.observer.on(Moment::Folded);
-        let view = self.session.view();
-        let tokens = total(&view);
-        if tokens.0 > limit {
-            return Err(RuntimeError::ContextFull { tokens: tokens.0, limit });
+        let (view, parts, total) = counted(self.session.view());
+        if total.0 > limit {
+            return Err(RuntimeError::ContextFull { tokens: total.0, limit });
         }
-        Ok(view)
+        Ok((view, parts))
     }
 
-    fn ask(&mut self, view: &View, preloaded: Tokens) -> Result<(), RuntimeError> {
-        let parts = view.tokens(&O200k);
+    fn ask(
+        &mut self,
+        view: &View,
+        parts: BTreeMap<Part, Tokens>,
+        preloaded: Tokens,
+    ) -> Result<(), RuntimeError> {
         // With everything loaded at the start, the words about disclosure, the index and what was
         // opened fall away; what was said and found stays.
         let said = [Part::Conversation, Part::Evidence];

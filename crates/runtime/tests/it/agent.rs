@@ -425,7 +425,7 @@ fn a_task_that_fits_no_window_is_said_not_to() {
     let error = drive(&mut workspace, &mut session, &script(json!([says("Never.")])), Some(&task))
         .unwrap_err();
     assert_eq!(error.code(), "CONTEXT_FULL", "{error}");
-    assert!(error.to_string().contains("1500"), "{error}");
+    assert!(error.to_string().contains("1200"), "{error}");
 }
 
 #[test]
