@@ -125,9 +125,9 @@ pub(crate) enum ProfileArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// The directory: its concertina.toml, its skills, its tools
-    #[arg(default_value = ".")]
-    pub(crate) dir: PathBuf,
+    /// The directory: its concertina.toml, its skills, its tools. Whoever names it vouches for it
+    /// [default: the current directory, which has to be trusted]
+    pub(crate) dir: Option<PathBuf>,
     /// What to do [default: `task` under [run] in the directory's concertina.toml]
     pub(crate) task: Option<String>,
     /// Who thinks: scripted:FILE, openai:NAME or anthropic:NAME

@@ -1,5 +1,6 @@
 //! Data on standard output, words on standard error.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -27,12 +28,12 @@ impl Output {
 
     /// Writes a line of data.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) -> Result<(), CliError> {
-        Self::settle(writeln!(self.out, "{}", text.as_ref()))
+        Self::settle(writeln!(self.out, "{}", harmless(text.as_ref())))
     }
 
     /// Writes a piece of data as it is, and at once.
     pub(crate) fn raw(&mut self, text: &str) -> Result<(), CliError> {
-        Self::settle(self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()))
+        Self::settle(self.out.write_all(harmless(text).as_bytes()).and_then(|()| self.out.flush()))
     }
 
     /// Writes one JSON document.
@@ -50,7 +51,7 @@ impl Output {
     /// Says something beside the data.
     pub(crate) fn say(&mut self, text: impl AsRef<str>) {
         // Words are worth less than the data: a closed standard error stops nothing.
-        let _ = writeln!(self.err, "{}", text.as_ref());
+        let _ = writeln!(self.err, "{}", harmless(text.as_ref()));
     }
 
     /// Reports an error in the form that was asked for, and gives the exit code.
@@ -212,4 +213,58 @@ pub(crate) fn clip(text: &str, most: usize) -> String {
     }
     kept.push('…');
     kept
+}
+
+/// The text without anything that could move a terminal's cursor, set its title or type for its
+/// user: what is shown may come from anybody's file. Line ends, tabs and styles stay.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_control) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let style = style_length(from);
+        let length =
+            style.or_else(|| from.chars().next().map(char::len_utf8)).unwrap_or(from.len());
+        let (control, after) = from.split_at_checked(length).unwrap_or((from, ""));
+        match (style, control.chars().next()) {
+            (Some(_), _) => out.push_str(control),
+            (None, Some('\r') | None) => {}
+            (None, Some(c)) => out.extend(c.escape_default()),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// The length of the colour or weight that `text` starts with: `ESC [ digits m`.
+fn style_length(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix("\u{1b}[")?;
+    let end = inner.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    inner.get(end..)?.starts_with('m').then_some(end + 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn what_is_shown_cannot_drive_a_terminal() {
+        for (text, shown) in [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("\u{1b}[1;31mred\u{1b}[0m", "\u{1b}[1;31mred\u{1b}[0m"),
+            ("\u{1b}]0;title\u{7}", "\\u{1b}]0;title\\u{7}"),
+            ("\u{1b}[2Jgone", "\\u{1b}[2Jgone"),
+            ("\u{9b}2Jgone", "\\u{9b}2Jgone"),
+            ("over\rwritten", "overwritten"),
+            ("end\u{1b}[", "end\\u{1b}["),
+        ] {
+            assert_eq!(harmless(text), shown);
+        }
+    }
 }

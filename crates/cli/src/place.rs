@@ -46,20 +46,32 @@ pub(crate) fn workspace(place: &PlaceArgs, out: &mut Output) -> Result<Workspace
         let message = format!("the current directory cannot be read: {error}");
         CliError::new(Exit::Environment, "NO_DIRECTORY", message)
     })?;
-    open(&current, &place.root, false, out)
+    open(&current, &place.root, Reach::Everything, out)
+}
+
+/// How far a command looks for skills, and on whose word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Wherever skills are usually found.
+    Everything,
+    /// In the workspace alone, which has to be trusted.
+    Own,
+    /// In the workspace alone, for which whoever named it vouches.
+    Vouched,
 }
 
 /// The workspace in `root`, without a word on what was found in its settings.
 pub(crate) fn quietly(root: &Path) -> Result<Workspace, CliError> {
-    opened(root, &[], false)
+    opened(root, &[], Reach::Everything)
 }
 
-fn opened(root: &Path, roots: &[PathBuf], only_workspace: bool) -> Result<Workspace, CliError> {
+fn opened(root: &Path, roots: &[PathBuf], reach: Reach) -> Result<Workspace, CliError> {
     let options = WorkspaceOptions {
         // Without a home nothing is kept, but skills can still be looked at.
         home: home().unwrap_or_else(|_| PathBuf::from(NO_HOME)),
         roots: roots.to_vec(),
-        only_workspace,
+        only_workspace: reach != Reach::Everything,
+        vouched: reach == Reach::Vouched,
         managed: Some(PathBuf::from(MANAGED)),
         variable: &variable,
         executor: None,
@@ -76,10 +88,10 @@ fn project(root: &Path) -> &Path {
 pub(crate) fn open(
     root: &Path,
     roots: &[PathBuf],
-    only_workspace: bool,
+    reach: Reach,
     out: &mut Output,
 ) -> Result<Workspace, CliError> {
-    let workspace = opened(root, roots, only_workspace)?;
+    let workspace = opened(root, roots, reach)?;
     for (path, found) in &workspace.loaded().findings {
         if found.severity == Severity::Info {
             continue;
@@ -112,7 +124,12 @@ pub(crate) fn waiting(workspace: &Workspace, number: usize) -> String {
 /// The workspace that a session was begun in.
 pub(crate) fn reopen(site: &Site, out: &mut Output) -> Result<Workspace, CliError> {
     let roots: Vec<PathBuf> = site.roots.iter().map(PathBuf::from).collect();
-    open(Path::new(&site.workspace), &roots, site.only_workspace, out)
+    let reach = match (site.only_workspace, site.vouched) {
+        (true, true) => Reach::Vouched,
+        (true, false) => Reach::Own,
+        (false, _) => Reach::Everything,
+    };
+    open(Path::new(&site.workspace), &roots, reach, out)
 }
 
 /// The id that a person typed, or that the environment names.
@@ -175,7 +192,7 @@ pub(crate) fn kept(
         workspace(place, out)?
     };
     let mut session = session;
-    session.take_note(&mut workspace)?;
+    session.take_up(&mut workspace)?;
     Ok((workspace, session))
 }
 

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use concertina_core::policy::{Pattern, Policy, Rules};
 use concertina_core::session::{ListingSettings, Settings};
-use concertina_format::config::{Config, ConfigOrigin, PolicySetting, parse_onto};
-use concertina_types::{Diagnostic, Digest, Severity, ToolName, env};
+use concertina_format::config::{
+    Config, ConfigOrigin, PolicySetting, SqliteSource, ToolKind, parse_onto,
+};
+use concertina_types::{Diagnostic, Digest, Severity, ToolName, env, limits};
+use serde_json::json;
 
 use crate::inside::inside;
 
@@ -137,6 +141,16 @@ fn read(path: &Path) -> Result<Option<String>, String> {
     String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
+/// What changes when the file at `path` does; empty where it cannot be read.
+fn stamp(path: &Path) -> String {
+    let Ok(meta) = std::fs::metadata(path) else { return String::new() };
+    if meta.len() > limits::SKILL_BYTES {
+        let changed = meta.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        return format!("{} {}", meta.len(), changed.unwrap_or_default().as_nanos());
+    }
+    std::fs::read(path).map(|bytes| Digest::of(&bytes).hex()).unwrap_or_default()
+}
+
 fn lost(loaded: &mut Loaded, path: &Path, why: &str) {
     let message = format!("{} cannot be read: {why}", path.display());
     loaded.policy_lost = Some(message.clone());
@@ -146,6 +160,51 @@ fn lost(loaded: &mut Loaded, path: &Path, why: &str) {
 }
 
 impl Loaded {
+    /// The workspace's own settings file, and one digest for its text as it was read and for the
+    /// workspace's files that its tools name as they are now: whoever trusts a tool that runs
+    /// `./run.sh` trusts what is in `run.sh`. None where the workspace has no settings.
+    ///
+    /// A file over [`limits::SKILL_BYTES`] counts by its size and the time of its last change.
+    pub fn settings_digest(&self) -> Option<(PathBuf, Digest)> {
+        let (path, digest) = self.workspace_file.as_ref()?;
+        let files = path.parent().map(|directory| self.tool_files(directory)).unwrap_or_default();
+        let files = files.iter().map(|(named, real)| {
+            [named.to_string_lossy(), real.to_string_lossy(), stamp(real).into()]
+        });
+        let text = json!([digest.hex(), files.collect::<Vec<_>>()]).to_string();
+        Some((path.clone(), Digest::of(text.as_bytes())))
+    }
+
+    /// The files in `workspace` that the workspace's tools name: words of a command that hold no
+    /// parameter, as seen from the workspace or from where the command runs, and seeds. Each as
+    /// named, in order, with the file that it leads to.
+    fn tool_files(&self, workspace: &Path) -> Vec<(PathBuf, PathBuf)> {
+        let Ok(root) = workspace.canonicalize() else { return Vec::new() };
+        let mut named = Vec::new();
+        for (name, tool) in &self.config.tools {
+            if self.tools_from.get(name).map(|file| file.origin) != Some(ConfigOrigin::Workspace) {
+                continue;
+            }
+            match &tool.kind {
+                ToolKind::Exec(exec) => {
+                    let words = exec.fill(&serde_json::Map::new());
+                    if let Some(cwd) = &exec.cwd {
+                        named.extend(words.iter().map(|word| root.join(cwd).join(word)));
+                    }
+                    named.extend(words.iter().map(|word| root.join(word)));
+                }
+                ToolKind::Sqlite(sqlite) => {
+                    if let SqliteSource::Seed(path) = &sqlite.source {
+                        named.push(root.join(path));
+                    }
+                }
+            }
+        }
+        let real =
+            named.into_iter().filter_map(|path| path.canonicalize().ok().map(|at| (path, at)));
+        real.filter(|(_, path)| path.starts_with(&root) && path.is_file()).collect()
+    }
+
     /// What a session runs under.
     pub fn settings(&self) -> Settings {
         let listing = &self.config.listing;

@@ -83,6 +83,10 @@ pub trait EventStore: Send + Sync {
     fn read(&self, session: &SessionId, after: u64) -> Result<Vec<Event>, StoreError>;
 
     /// Every session, the one written to last first; equal ones by name.
+    ///
+    /// Events are not read for this, so a damaged session is listed like any other, and rows whose
+    /// session is no name are left out: no damage hides the other sessions. [`Store::verify`] finds
+    /// it, in a session that has lost events as in one that has found some.
     fn sessions(&self) -> Result<Vec<SessionSummary>, StoreError>;
 }
 

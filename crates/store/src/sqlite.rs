@@ -218,6 +218,17 @@ fn event(row: &Row<'_>) -> Result<Event, Failure> {
     Ok(event)
 }
 
+/// The session in a row of `session, events, started, last`; none where the row was damaged beyond
+/// the name or the number that a session can have.
+fn summary(row: &Row<'_>) -> Option<SessionSummary> {
+    Some(SessionSummary {
+        session: SessionId::new(row.get::<_, String>(0).ok()?).ok()?,
+        events: row.get(1).ok()?,
+        started: Timestamp(row.get(2).ok()?),
+        last: Timestamp(row.get(3).ok()?),
+    })
+}
+
 impl EventStore for SqliteEvents {
     fn append(
         &self,
@@ -291,23 +302,17 @@ impl EventStore for SqliteEvents {
         self.with(false, |open| {
             // The times come from two rows per session, so that the texts stay unread.
             let mut query = open.connection.prepare_cached(
-                "SELECT log.session, log.events, first.at, last.at
-                 FROM (SELECT session, max(seq) AS events FROM events GROUP BY session) AS log
-                 LEFT JOIN events AS first ON first.session = log.session AND first.seq = 1
-                 LEFT JOIN events AS last ON last.session = log.session AND last.seq = log.events
+                "SELECT log.session, log.last, first.at, last.at
+                 FROM (SELECT session, min(seq) AS first, max(seq) AS last FROM events
+                       GROUP BY session) AS log
+                 JOIN events AS first ON first.session = log.session AND first.seq = log.first
+                 JOIN events AS last ON last.session = log.session AND last.seq = log.last
                  ORDER BY log.session",
             )?;
             let mut rows = query.query([])?;
             let mut summaries = Vec::new();
             while let Some(row) = rows.next()? {
-                let session = SessionId::new(row.get::<_, String>(0)?)
-                    .map_err(|error| Failure::Damaged(error.to_string()))?;
-                summaries.push(SessionSummary {
-                    session,
-                    events: row.get(1)?,
-                    started: Timestamp(row.get(2)?),
-                    last: Timestamp(row.get(3)?),
-                });
+                summaries.extend(summary(row));
             }
             summaries.sort_by_key(|summary| Reverse(summary.last));
             Ok(summaries)

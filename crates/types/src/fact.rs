@@ -164,6 +164,12 @@ pub enum Fact {
         /// The settings it runs under.
         settings: Blob,
     },
+    /// The rules changed while the session was under way; they hold from here on.
+    #[serde(rename = "settings.changed")]
+    SettingsChanged {
+        /// The settings it runs under now.
+        settings: Blob,
+    },
     /// The catalogue was read, and differs from what the session knew.
     #[serde(rename = "catalog.indexed")]
     CatalogIndexed {
@@ -373,6 +379,7 @@ impl Fact {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::SessionStarted { .. } => "session.started",
+            Self::SettingsChanged { .. } => "settings.changed",
             Self::CatalogIndexed { .. } => "catalog.indexed",
             Self::TaskGiven { .. } => "task.given",
             Self::TurnStarted {} => "turn.started",

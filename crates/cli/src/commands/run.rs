@@ -1,6 +1,6 @@
 //! `concertina run [DIR] [TASK]`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use concertina_core::session::report;
 use concertina_runtime::agent::{Agent, Observer, Silent};
@@ -14,7 +14,7 @@ use super::transcript::{Rows, Transcript, turn_table};
 use crate::args::RunArgs;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
-use crate::place;
+use crate::place::{self, Reach};
 
 /// Which model thinks.
 pub(crate) struct Thinker {
@@ -59,16 +59,19 @@ impl Thinker {
 }
 
 pub(crate) fn run(args: &RunArgs, out: &mut Output) -> Result<u8, CliError> {
-    if !args.dir.is_dir() {
-        let message = format!("{} is not a directory", args.dir.display());
+    let here = PathBuf::from(".");
+    let dir = args.dir.as_ref().unwrap_or(&here);
+    if !dir.is_dir() {
+        let message = format!("{} is not a directory", dir.display());
         let help = "name a directory that holds skills and a concertina.toml; a task goes after it";
         return Err(CliError::new(Exit::NotFound, "NOT_FOUND", message).help(help));
     }
-    let mut workspace = place::open(&args.dir, &[], true, out)?;
+    let reach = if args.dir.is_some() { Reach::Vouched } else { Reach::Own };
+    let mut workspace = place::open(dir, &[], reach, out)?;
     let task = args.task.clone().or_else(|| workspace.loaded().config.run.task.clone());
     let Some(task) = task.filter(|task| !task.trim().is_empty()) else {
         return Err(CliError::usage("there is no task")
-            .help(format!("say what to do: concertina run {} \"…\"", args.dir.display())));
+            .help(format!("say what to do: concertina run {} \"…\"", dir.display())));
     };
     if let Some(window) = args.window {
         workspace.settings_mut().window = window;
@@ -77,12 +80,8 @@ pub(crate) fn run(args: &RunArgs, out: &mut Output) -> Result<u8, CliError> {
     let (model, again) = thinker.connect(&workspace)?;
     let started = Started { principal: args.principal.clone(), ..Started::default() };
     let session = Session::create(&mut workspace, place::store()?, started)?;
-    let work = Work {
-        model: model.as_ref(),
-        again: &again,
-        task: Some(&task),
-        directory: Some(&args.dir),
-    };
+    let work =
+        Work { model: model.as_ref(), again: &again, task: Some(&task), directory: Some(dir) };
     work.run(workspace, session, out)
 }
 

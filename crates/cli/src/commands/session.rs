@@ -325,7 +325,7 @@ fn resume(id: &str, thinker: &Thinker, out: &mut Output) -> Result<u8, CliError>
     let waits = session.state().answer.is_none() && session.state().step > 0;
     if thinker.model.is_some() && waits {
         let mut workspace = place::reopen(&session.settings().site.clone(), out)?;
-        session.take_note(&mut workspace)?;
+        session.take_up(&mut workspace)?;
         return go_on(workspace, session, thinker, out);
     }
     let state = session.state();

@@ -112,3 +112,44 @@ fn report_b59_what_a_rule_denies_is_not_advertised() {
     place.run(&["open", "skill:vault"]).exits(3);
     place.run(&["explain", "skill:vault"]).exits(0).shows(&["skill:vault"]);
 }
+
+const MARK: &str = "//- concertina.toml\n[tool.mark]\nargv = [\"touch\", \"made\"]\n";
+
+#[test]
+fn a_named_root_does_not_vouch_for_the_settings_of_the_workspace() {
+    let place = Place::strange(
+        &[MARK, &skill("other/buoy", "name: buoy\ndescription: Sets buoys.", "Red.")].concat(),
+    );
+    place.run(&["call", "mark", "--root", "other"]).exits(3).says(&["nobody has trusted"]);
+    assert!(!place.work().join("made").exists());
+    place.run(&["trust", "."]).exits(0);
+    place.run(&["call", "mark", "--root", "other"]).exits(0);
+    assert!(place.work().join("made").exists());
+}
+
+#[test]
+fn run_vouches_only_for_a_directory_that_is_named() {
+    let script = r#"{"script":"v1","label":"x","dialogues":[{"turns":[
+        {"say":"a","calls":[{"name":"call","arguments":{"tool":"mark"}}]},{"say":"b"}]}]}"#;
+    let run = "[run]\ntask = \"x\"\nmodel = \"scripted:m.json\"\n";
+    let place = Place::strange(&format!("{MARK}{run}//- m.json\n{script}\n"));
+    place.run(&["run"]).exits(0);
+    assert!(!place.work().join("made").exists());
+    place.run(&["run", "."]).exits(0);
+    assert!(place.work().join("made").exists());
+}
+
+#[test]
+fn rules_that_come_later_hold_in_sessions_that_began_before() {
+    let place = Place::with(MARK);
+    let session = place.session();
+    let call = ["call", "mark", "--as", "model", "--session", &session];
+    place.run(&call).exits(0);
+    fs::write(
+        place.work().join("concertina.toml"),
+        format!("{}[policy]\ndeny = [\"tool:mark\"]\n", MARK.split_once('\n').unwrap().1),
+    )
+    .unwrap();
+    place.run(&["trust", "."]).exits(0);
+    place.run(&call).exits(3).says(&["denies tool:mark"]);
+}

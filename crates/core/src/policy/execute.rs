@@ -49,11 +49,21 @@ pub fn allowed_command(patterns: &[String], command: &str) -> Result<Vec<String>
     if words.is_empty() {
         return Err(CommandRefused::Empty);
     }
+    if is_shell_line(&words) {
+        return Err(CommandRefused::NeedsShell(command.to_owned()));
+    }
     if patterns.iter().any(|pattern| covers(pattern, &words)) {
         Ok(words)
     } else {
         Err(CommandRefused::NotCovered(command.to_owned()))
     }
+}
+
+/// Whether a shell is given its program as an argument: then the words after it are no longer data.
+fn is_shell_line(words: &[String]) -> bool {
+    let program = words.first().map(|word| word.rsplit('/').next().unwrap_or(word));
+    let shell = matches!(program, Some("sh" | "bash" | "dash" | "zsh" | "ksh" | "fish"));
+    shell && words.iter().skip(1).any(|word| word.starts_with('-') && word.contains('c'))
 }
 
 fn covers(pattern: &str, words: &[String]) -> bool {

@@ -67,6 +67,12 @@ pub enum Command {
         /// The settings as JSON.
         settings: String,
     },
+    /// Take note that other settings hold now, given as JSON. Nothing happens where they are the
+    /// known ones.
+    Settings {
+        /// The settings as JSON.
+        settings: String,
+    },
     /// Take note of the catalogue, given as JSON. Nothing happens where it is the known one.
     Index {
         /// The catalogue as JSON.

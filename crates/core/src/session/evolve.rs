@@ -15,6 +15,10 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.depth = *depth;
             state.settings = Some(*settings);
         }
+        Fact::SettingsChanged { settings } => {
+            state.settings = Some(*settings);
+            state.menu_rev += 1;
+        }
         Fact::CatalogIndexed { snapshot, .. } => {
             state.snapshot = Some(*snapshot);
             state.menu_rev += 1;

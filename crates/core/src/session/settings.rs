@@ -48,6 +48,8 @@ pub struct Site {
     pub roots: Vec<String>,
     /// Whether only the workspace itself is searched.
     pub only_workspace: bool,
+    /// Whether whoever began the session vouched for what the workspace brings.
+    pub vouched: bool,
 }
 
 /// What a session runs under.

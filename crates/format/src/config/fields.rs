@@ -250,6 +250,18 @@ impl<'r, 't, 'v> Fields<'r, 't, 'v> {
         self.reader.refuse(span, &format!("`{path}`"));
     }
 
+    /// Says that a workspace may not set `key` above the value that holds.
+    pub(super) fn refuse_more(&mut self, key: &str, holds: impl std::fmt::Display) {
+        let (path, span) = (self.path_of(key), self.span(key));
+        self.reader.tell(
+            "WORKSPACE_REFUSED",
+            Severity::Warning,
+            span,
+            format!("a workspace can only lower `{path}`; it stays {holds}"),
+            "set it in the user's own concertina.toml",
+        );
+    }
+
     /// Where the value of `key` stands.
     pub(super) fn span(&self, key: &str) -> Range<usize> {
         self.table.get(key).map(Spanned::span).unwrap_or_default()

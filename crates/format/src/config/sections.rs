@@ -1,6 +1,8 @@
 //! The sections of a file, one after the other.
 
-use concertina_types::{Diagnostic, Severity, Tokens, ToolName};
+use std::ops::RangeInclusive;
+
+use concertina_types::{Diagnostic, Severity, ToolName};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -126,20 +128,16 @@ fn plain(config: &mut Config, section: &str, mut fields: Fields<'_, '_, '_>) {
         }
         "listing" => {
             let listing = &mut config.listing;
-            set(&mut listing.window, fields.integer("window", 1..=TOKENS));
-            set(&mut listing.percent, fields.integer("percent", 0..=100));
-            set(&mut listing.chars, fields.integer("chars", 0..=TOKENS).and_then(small));
-            set(
-                &mut listing.entry_chars,
-                fields.integer("entry_chars", 1..=TOKENS).and_then(small),
-            );
-            set(&mut listing.inline_tokens, fields.integer("inline_tokens", 0..=TOKENS));
+            budget(&mut fields, "window", 1..=TOKENS, &mut listing.window);
+            budget(&mut fields, "percent", 0..=100, &mut listing.percent);
+            budget(&mut fields, "chars", 0..=TOKENS, &mut listing.chars);
+            budget(&mut fields, "entry_chars", 1..=TOKENS, &mut listing.entry_chars);
+            budget(&mut fields, "inline_tokens", 0..=TOKENS, &mut listing.inline_tokens);
             fields.extend("pinned", &mut listing.pinned);
             fields.extend_globs("exclude", &mut listing.exclude);
         }
         "context" => {
-            let budget = fields.integer("budget", 1..=TOKENS).map(Tokens);
-            set(&mut config.context.budget, budget);
+            budget(&mut fields, "budget", 1..=TOKENS, &mut config.context.budget.0);
         }
         "trust" => fields.extend("paths", &mut config.trust.paths),
         "run" => {
@@ -190,8 +188,19 @@ fn replace<T>(setting: &mut Option<T>, value: Option<T>) {
     }
 }
 
-fn small(number: u64) -> Option<usize> {
-    usize::try_from(number).ok()
+/// A number that a workspace may lower and not raise.
+fn budget<T: TryFrom<u64> + PartialOrd + Copy + std::fmt::Display>(
+    fields: &mut Fields<'_, '_, '_>,
+    key: &'static str,
+    range: RangeInclusive<u64>,
+    setting: &mut T,
+) {
+    let Some(number) = fields.integer(key, range).and_then(|n| T::try_from(n).ok()) else { return };
+    if fields.reader.workspace() && number > *setting {
+        fields.refuse_more(key, *setting);
+    } else {
+        *setting = number;
+    }
 }
 
 /// An address that something is sent to: never a workspace's to choose.

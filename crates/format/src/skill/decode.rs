@@ -140,11 +140,10 @@ fn lines(text: String, findings: &mut Findings) -> String {
 
 /// Removes control characters other than tab and line feed.
 fn controls(text: String, findings: &mut Findings) -> String {
-    let control = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\u{85}');
-    if text.is_ascii() && !text.bytes().any(|b| control(char::from(b))) {
+    if text.is_ascii() && !text.bytes().any(|b| is_control(char::from(b))) {
         return text;
     }
-    let (clean, removed) = strip(&text, control);
+    let (clean, removed) = strip(&text, is_control);
     for (at, c, count) in removed {
         let message = format!("{} was removed{}", named(c), times(count));
         findings.add(Code::ControlCharacter, at, message);
@@ -165,10 +164,40 @@ pub(super) fn hidden<'t>(
     }
     let (clean, removed) = strip_hidden(frontmatter);
     for (at, c, count) in removed {
-        let code = if is_bidi(c) { Code::BidiControl } else { Code::HiddenCharacter };
-        findings.add(code, base + at, format!("{} was removed{}", named(c), times(count)));
+        findings.add(code(c), base + at, format!("{} was removed{}", named(c), times(count)));
     }
     clean
+}
+
+/// Removes from a value what [`text`] and [`hidden`] remove from a file: escapes such as `\u202E`
+/// write it in plain letters.
+pub(super) fn escaped(text: &mut String, at: usize, findings: &mut Findings) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return;
+    }
+    let (seen, mut removed) = strip(text, is_control);
+    let (clean, hidden) = strip_hidden(&seen);
+    removed.extend(hidden);
+    if removed.is_empty() {
+        return;
+    }
+    *text = clean.into_owned();
+    for (_, c, count) in removed {
+        let message = format!("{}, written as an escape, was removed{}", named(c), times(count));
+        findings.add(code(c), at, message);
+    }
+}
+
+fn code(c: char) -> Code {
+    match c {
+        c if is_control(c) => Code::ControlCharacter,
+        c if is_bidi(c) => Code::BidiControl,
+        _ => Code::HiddenCharacter,
+    }
+}
+
+fn is_control(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t' | '\u{85}')
 }
 
 /// Finds what [`hidden`] would remove from the body, where it stays.

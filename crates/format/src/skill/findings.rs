@@ -28,6 +28,10 @@ impl Findings {
         self.list.extend(other.list);
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
     /// Whether a finding of this effect is among them.
     pub(super) fn any(&self, effect: Effect) -> bool {
         self.list.iter().any(|finding| finding.code.effect() == effect)

@@ -3,6 +3,7 @@
 use concertina_types::Span;
 
 use super::codes::Code;
+use super::decode;
 use super::fence::Language;
 use super::findings::Findings;
 use super::foreign;
@@ -11,6 +12,7 @@ use super::lines;
 use super::node::{Entry, Kind, Node, Style};
 use super::repair;
 use super::simple;
+use super::swallowed;
 use super::yaml::{self, Fault};
 
 /// The keys of a frontmatter in the order of the file; repeated ones are still there.
@@ -39,10 +41,21 @@ pub(super) fn read(
     };
     match fields {
         Ok(mut fields) => {
+            for entry in &mut fields.entries {
+                unescape(entry, findings);
+            }
+            for (key, at) in swallowed::in_values(&fields.entries) {
+                unreadable(key, at, &mut fields, findings);
+            }
             if fields.entries.iter().all(|entry| Key::of(&entry.key) != Some(Key::Name)) {
                 let found = lines::heading(source);
                 let why = "is written as a heading";
                 adopt(&found, Code::HeadingKey, why, span.start, &mut fields, findings);
+                if !found.is_empty() {
+                    for (key, at) in swallowed::in_headings(source) {
+                        unreadable(key, span.start + at, &mut fields, findings);
+                    }
+                }
             }
             Some(fields)
         }
@@ -65,7 +78,11 @@ fn yaml_fields(source: &str, base: usize, findings: &mut Findings) -> Result<Fie
                 findings.add(Code::Tag, at, "a tag was ignored".to_owned());
             }
             let mut fields = from_node(tree.root, source, base, findings);
-            swallowed(source, base, &mut fields, findings);
+            for (key, at) in swallowed::at_margin(source) {
+                if !fields.entries.iter().any(|entry| entry.at == base + at) {
+                    unreadable(key, base + at, &mut fields, findings);
+                }
+            }
             Ok(fields)
         }
         Err(Fault::TooComplex { at }) => Err(Fault::TooComplex { at }),
@@ -158,30 +175,27 @@ fn comment(entry: &Entry, source: &str, base: usize, findings: &mut Findings) {
     }
 }
 
-/// A value in quotes can run over lines that look like keys. Where such a line is a security key,
-/// it counts as unreadable.
-fn swallowed(source: &str, base: usize, fields: &mut Fields, findings: &mut Findings) {
-    let mut at = base;
-    for line in source.split_inclusive('\n') {
-        let start = at;
-        at += line.len();
-        let found = key_line(line.trim_end_matches('\n'));
-        let Some(key) = found.and_then(|found| Key::of(found.key)).filter(|key| key.is_security())
-        else {
-            continue;
-        };
-        if !fields.entries.iter().any(|entry| entry.at == start) {
-            unreadable(key, start, fields, findings);
-        }
-    }
-}
-
 fn unreadable(key: Key, at: usize, fields: &mut Fields, findings: &mut Findings) {
+    if fields.unreadable.contains(&key) {
+        return;
+    }
     let message =
         format!("`{}` cannot be read; the skill is not shown to the model", key.canonical());
     findings.add(Code::SecurityKeyUnreadable, at, message);
-    if !fields.unreadable.contains(&key) {
-        fields.unreadable.push(key);
+    fields.unreadable.push(key);
+}
+
+/// Takes out of keys and values what escapes such as `\u202E` put there.
+fn unescape(entry: &mut Entry, findings: &mut Findings) {
+    decode::escaped(&mut entry.key, entry.at, findings);
+    unescape_value(&mut entry.value, findings);
+}
+
+fn unescape_value(node: &mut Node, findings: &mut Findings) {
+    match &mut node.kind {
+        Kind::Scalar(text, _) => decode::escaped(text, node.span.start, findings),
+        Kind::List(items) => items.iter_mut().for_each(|item| unescape_value(item, findings)),
+        Kind::Map(entries) => entries.iter_mut().for_each(|entry| unescape(entry, findings)),
     }
 }
 
@@ -204,6 +218,13 @@ fn key_by_key(source: &str, base: usize, findings: &mut Findings) -> Result<Fiel
         return Ok(from_node(node, "", base, findings));
     }
     let mut fields = Fields::default();
+    let braces = source.trim_start_matches([' ', '\t', '\n', '-']).starts_with('{');
+    for &stray in &cut.stray {
+        let line = source.get(stray..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        for (key, at) in swallowed::in_repaired(line, braces) {
+            unreadable(key, base + stray + at, &mut fields, findings);
+        }
+    }
     if cut.blocks.is_empty() {
         let found = lines::bare(source);
         adopt(
@@ -227,9 +248,29 @@ fn key_by_key(source: &str, base: usize, findings: &mut Findings) -> Result<Fiel
         findings.add(Code::NotMapping, base, message.to_owned());
     }
     let anchors = anchors(&cut.blocks);
+    // What a merge brings in is not looked up here, so no block is beyond doubt.
+    let merges = source.lines().any(|line| line.trim_start().starts_with("<<"));
     for block in &cut.blocks {
         let at = base + block.start + block.key_at;
-        if let Some(value) = repair::value(block, base, findings)? {
+        let found = findings.len();
+        let value = repair::value(block, base, findings)?;
+        let repaired = findings.len() > found;
+        // Half a permission is none.
+        let value = value.filter(|_| !repaired || block.known() != Some(Key::Permissions));
+        if repaired || merges || value.is_none() {
+            // What the value holds as a key of its own is where its writer put it.
+            let mut nested = value.as_ref().filter(|_| !merges).map(swallowed::held);
+            if block.known() == Some(Key::Permissions) {
+                nested.get_or_insert_default().push(Key::Paths);
+            }
+            let nested = nested.unwrap_or_default();
+            for (key, within) in swallowed::in_repaired(block.text, braces) {
+                if within != block.key_at && !nested.contains(&key) {
+                    unreadable(key, base + block.start + within, &mut fields, findings);
+                }
+            }
+        }
+        if let Some(value) = value {
             fields.entries.push(Entry { key: block.key.to_owned(), at, value });
         } else if let Some(key) = block.known().filter(|key| key.is_security()) {
             unreadable(key, at, &mut fields, findings);

@@ -50,6 +50,10 @@ pub(super) fn split(source: &str) -> Blocks<'_> {
             extend(source, &mut out.blocks, start);
             continue;
         }
+        // The end of the document is no part of a value.
+        if line.trim_end() == "..." && source.get(start..).is_some_and(|s| s.trim().is_empty()) {
+            break;
+        }
         let margin = if comment { margin.unwrap_or(indent) } else { *margin.get_or_insert(indent) };
         let found = key_line(content)
             .filter(|found| begins(found.key, found.separator, indent, margin, &out.blocks));
@@ -72,7 +76,7 @@ pub(super) fn split(source: &str) -> Blocks<'_> {
                 let listed =
                     content.starts_with("- ") || content == "-" || content.starts_with([']', '}']);
                 match out.blocks.last_mut() {
-                    None if content != "..." => out.stray.push(at),
+                    None => out.stray.push(at),
                     Some(block) if indent <= margin && !listed => {
                         let offset = at - block.start;
                         block.unindented.get_or_insert(offset);

@@ -23,6 +23,7 @@ mod sections;
 mod shapes;
 mod simple;
 mod split;
+mod swallowed;
 mod typed;
 mod yaml;
 

@@ -14,7 +14,7 @@ pub(super) fn read(entry: &Entry, findings: &mut Findings) -> Option<Permissions
         Kind::Map(entries) => entries,
         _ if is_nothing(&entry.value) => return Some(out),
         // Another program's list of words: well-formed, and it asks for nothing that we grant.
-        Kind::List(items) if items.iter().all(|item| item.scalar().is_some_and(is_word)) => {
+        Kind::List(items) if items.iter().all(|item| item.scalar().is_some_and(is_foreign)) => {
             wrong(
                 entry.at,
                 "permissions",
@@ -96,8 +96,11 @@ fn surprise(node: &Node) -> Option<OnUnexpected> {
     }
 }
 
-fn is_word(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':'))
+/// A word that means nothing to us. `[read]` asks for something, and does not say what.
+fn is_foreign(text: &str) -> bool {
+    let ours = ["read", "write", "network", "execute", "tools", "confirm", "on_unexpected"];
+    !ours.iter().any(|word| text.replace('-', "_").eq_ignore_ascii_case(word))
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':'))
 }
 
 fn texts(node: &Node) -> Option<Vec<String>> {

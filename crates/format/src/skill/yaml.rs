@@ -132,13 +132,14 @@ impl<'s> Builder<'s> {
             Event::Scalar(text, style, anchor, tag) => {
                 self.count(place.start)?;
                 let plain = style == ScalarStyle::Plain;
-                if let Some(tag) = &tag
-                    && !tag.is_yaml_core_schema()
-                {
+                let foreign = tag.as_ref().is_some_and(|tag| !tag.is_yaml_core_schema());
+                if foreign {
                     self.tags.push(place.start);
                 }
-                let quoted =
-                    !plain || tag.as_ref().is_some_and(|t| t.is_yaml_core_schema_tag("str"));
+                // What another schema's tag marks, `!` too, is not the core schema's null.
+                let quoted = !plain
+                    || foreign
+                    || tag.as_ref().is_some_and(|t| t.is_yaml_core_schema_tag("str"));
                 // An omitted value is reported as a tilde without extent.
                 let text = if plain && place.start == place.end { "".into() } else { text };
                 let style = if quoted { Style::Text } else { Style::Plain };

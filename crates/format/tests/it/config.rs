@@ -263,13 +263,27 @@ fn s10_s16_a_workspace_may_only_narrow() {
     insta::assert_snapshot!(lines(&findings));
     let mut expected = Config::default();
     expected.run.task = Some("t".into());
-    expected.listing.percent = 3;
     assert_eq!(config, expected);
     let (config, findings) =
         workspace("[run]\nmodel = \"scripted:a.json\"\n[sandbox]\ntier = \"l3\"\n");
     assert!(findings.is_empty());
     assert_eq!(config.run.model.as_deref(), Some("scripted:a.json"));
     assert_eq!(config.sandbox.tier, Tier::L3);
+}
+
+#[test]
+fn a_workspace_may_only_lower_budgets() {
+    let (above, _) = user("[listing]\nchars = 9000\ninline_tokens = 300\n");
+    let text = "[listing]\nwindow = 1\nchars = 9000\nentry_chars = 99_999_999\ninline_tokens = 301\n\
+                [context]\nbudget = 99_999_999\n";
+    let (config, findings) = parse_onto(above.clone(), text, ConfigOrigin::Workspace);
+    let mut expected = above;
+    expected.listing.window = 1;
+    assert_eq!(config, expected);
+    assert_eq!(codes(&findings), ["WORKSPACE_REFUSED"; 3]);
+    let (config, findings) = workspace("[listing]\npercent = 0\n[context]\nbudget = 7\n");
+    assert_eq!((config.listing.percent, config.context.budget.0), (0, 7));
+    assert!(findings.is_empty());
 }
 
 #[test]

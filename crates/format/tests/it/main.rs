@@ -9,6 +9,7 @@ mod lint;
 mod lint_corpus;
 mod parameters;
 mod skill_cases;
+mod skill_closed;
 mod skill_document;
 mod skill_hard;
 mod skill_harness;

@@ -52,6 +52,10 @@ impl Session {
         for command in skill.commands.clone() {
             let ran = match distrusted {
                 Some(reason) => Err(Refusal::new("UNTRUSTED", reason)),
+                None if asks_before_commands(&skill) => Err(Refusal::new(
+                    "APPROVAL_NEEDED",
+                    "the skill asks for consent before its commands, and it cannot be given here",
+                )),
                 None => {
                     self.run_command(workspace, origin, &skill, &command.command, &options.cancel)?
                 }
@@ -131,4 +135,9 @@ impl Session {
         self.apply(&Command::Settle { id, outcome, output })?;
         Ok(result)
     }
+}
+
+/// Whether the skill itself wants a person's consent before its commands run.
+fn asks_before_commands(skill: &PreparedSkill) -> bool {
+    skill.permissions.confirm.iter().any(|what| matches!(what.as_str(), "execute" | "*"))
 }

@@ -238,6 +238,29 @@ impl Session {
         Ok(())
     }
 
+    /// Goes on in `workspace`, under the rules that hold there now and with the catalogue that it has
+    /// now. What the session was granted, and the size of its window, stay.
+    pub fn take_up(&mut self, workspace: &mut Workspace) -> Result<(), RuntimeError> {
+        self.take_rules(workspace)?;
+        self.take_note(workspace)
+    }
+
+    fn take_rules(&mut self, workspace: &Workspace) -> Result<(), RuntimeError> {
+        let now = workspace.settings();
+        let same = self.settings.policy == now.policy
+            && self.settings.listing.exclude == now.listing.exclude;
+        if same || self.state.settings.is_none() {
+            return Ok(());
+        }
+        let mut settings = self.settings.as_ref().clone();
+        settings.policy.clone_from(&now.policy);
+        settings.listing.exclude.clone_from(&now.listing.exclude);
+        let text = json(&settings)?;
+        self.apply(&Command::Settings { settings: text })?;
+        self.settings = Arc::new(settings);
+        Ok(())
+    }
+
     /// Decides, records, and takes the state forward. Where another process was quicker, decides
     /// again on what it left.
     pub(crate) fn apply(&mut self, command: &Command) -> Result<Applied, RuntimeError> {

@@ -33,6 +33,10 @@ pub struct SqliteTool {
 
 /// The largest single value or statement, in bytes.
 const VALUE_BYTES: i32 = 1_000_000;
+/// The largest database that is made from a seed, in bytes.
+const SEEDED_BYTES: u64 = 256 * 1024 * 1024;
+/// The size of its pages, in bytes.
+const PAGE_BYTES: u64 = 4096;
 /// Steps of the query machine between two looks at the clock.
 const STEPS: i32 = 10_000;
 
@@ -147,21 +151,72 @@ fn seed(script: &Path, home: &Path, cancel: &Cancel) -> Result<PathBuf, Outcome>
         )
     };
     fs::create_dir_all(&directory).map_err(|error| failed(error.to_string()))?;
+    sweep(&directory);
     let draft = directory.join(format!("draft-{}-{}", std::process::id(), draft_number()));
     let made = fill(&draft, &sql, cancel)
-        .map_err(|error| failed(error.to_string()))
+        .map_err(|error| failed(unfilled(&error, cancel)))
         .and_then(|()| fs::rename(&draft, &path).map_err(|error| failed(error.to_string())));
     if made.is_err() {
-        let _ = fs::remove_file(&draft);
+        for end in ["", "-journal", "-wal", "-shm"] {
+            let mut file = draft.clone().into_os_string();
+            file.push(end);
+            let _ = fs::remove_file(file);
+        }
     }
     made.map(|()| path)
+}
+
+/// Removes the drafts of processes that were killed: no seed is at work for this long.
+fn sweep(directory: &Path) {
+    let age = Duration::from_secs(10 * limits::TOOL_SECONDS);
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let is_draft = entry.file_name().to_string_lossy().starts_with("draft-");
+        let changed = entry.metadata().and_then(|meta| meta.modified()).ok();
+        let is_old = changed.is_some_and(|at| at.elapsed().is_ok_and(|since| since > age));
+        if is_draft && is_old {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Runs `sql` on a new database at `draft`, which is the only file it can touch.
 fn fill(draft: &Path, sql: &str, cancel: &Cancel) -> rusqlite::Result<()> {
     let mut connection = Connection::open(draft)?;
     guard(&mut connection, cancel)?;
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+    for schema in ["main", "temp"] {
+        let pages = SEEDED_BYTES / PAGE_BYTES;
+        connection.pragma_update_and_check(Some(schema), "max_page_count", pages, |_| Ok(()))?;
+    }
+    connection.authorizer(Some(filling))?;
     connection.execute_batch(sql)
+}
+
+/// What a seed may do: all but change the size that was set for its database.
+fn filling(context: AuthContext<'_>) -> Authorization {
+    match context.action {
+        AuthAction::Pragma { pragma_name, .. }
+            if ["page_size", "max_page_count"]
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(pragma_name)) =>
+        {
+            Authorization::Ignore
+        }
+        _ => Authorization::Allow,
+    }
+}
+
+/// Why a seed did not come to its end.
+fn unfilled(error: &rusqlite::Error, cancel: &Cancel) -> String {
+    match error.sqlite_error_code() {
+        Some(ffi::ErrorCode::DiskFull) => {
+            format!("it makes more than {} MB, or the disk is full", SEEDED_BYTES / (1024 * 1024))
+        }
+        Some(ffi::ErrorCode::OperationInterrupted) if !cancel.is_stopped() => {
+            format!("it was stopped after {} seconds", limits::TOOL_SECONDS)
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// Keeps a connection to its own file, its own size and its own time.
@@ -175,8 +230,10 @@ fn guard(connection: &mut Connection, cancel: &Cancel) -> rusqlite::Result<()> {
         .progress_handler(STEPS, Some(move || stop.is_stopped() || Instant::now() >= deadline))
 }
 
-/// Pragmas that tell of the schema and change nothing, whatever they are given.
-const READING_PRAGMAS: [&str; 9] = [
+/// Pragmas that change nothing, whatever they are given: those that tell of the schema, and
+/// `data_version`, which full-text tables (FTS5) ask for themselves.
+const READING_PRAGMAS: [&str; 10] = [
+    "data_version",
     "table_info",
     "table_xinfo",
     "table_list",
@@ -243,6 +300,14 @@ fn explain(path: &Path, error: &QueryError, cancel: &Cancel) -> Outcome {
         }
         QueryError::Sqlite(error) => error,
     };
+    // SQLite has no code of its own for a function that the authorizer denies.
+    if error.to_string().starts_with("not authorized to use function") {
+        return Outcome::failed(
+            "NOT_ALLOWED",
+            "this tool only reads its database, and the statement calls a function that reaches \
+             beyond it; nothing was run",
+        );
+    }
     let Some(code) = error.sqlite_error_code() else {
         return Outcome::failed("SQL_ERROR", error.to_string());
     };

@@ -11,7 +11,7 @@ use concertina_core::catalog::{Merged, Precedence, SkillEntry, Snapshot, merge};
 use concertina_core::session::{Settings, Site};
 use concertina_format::config::{ConfigOrigin, SourceProfile};
 use concertina_format::skill::{Document, Mode, Origin, Parsed, parse};
-use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens};
+use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens, ToolName};
 
 use crate::error::RuntimeError;
 use crate::find::Texts;
@@ -34,6 +34,9 @@ pub struct WorkspaceOptions<'a> {
     pub roots: Vec<PathBuf>,
     /// Whether only the workspace itself is searched, so that what it does is the same everywhere.
     pub only_workspace: bool,
+    /// Whether whoever opens the workspace vouches for what it brings: they named it, and so it needs
+    /// no trust.
+    pub vouched: bool,
     /// The directory of managed settings.
     pub managed: Option<PathBuf>,
     /// The environment.
@@ -49,6 +52,7 @@ impl<'a> WorkspaceOptions<'a> {
             home,
             roots: Vec::new(),
             only_workspace: true,
+            vouched: true,
             managed: None,
             variable,
             executor: None,
@@ -90,7 +94,7 @@ pub struct Workspace {
     loaded: Loaded,
     settings: Settings,
     /// Where the record of trust is kept, and what it says. None where whoever opened the workspace
-    /// named what it holds, and so answers for it.
+    /// vouches for it.
     trust: Option<(PathBuf, Trust)>,
     nested: NestedSearch,
     toolbox: Toolbox,
@@ -126,10 +130,10 @@ impl Workspace {
             workspace: root.to_string_lossy().into_owned(),
             roots: options.roots.iter().map(|path| shown(path)).collect::<Result<_, _>>()?,
             only_workspace: options.only_workspace,
+            vouched: options.vouched,
         };
         let sources = sources(&root, &loaded, &options)?;
-        let named = options.only_workspace || !options.roots.is_empty();
-        let trust = (!named).then(|| (options.home.clone(), Trust::load(&options.home)));
+        let trust = (!options.vouched).then(|| (options.home.clone(), Trust::load(&options.home)));
         let defined = define(&loaded.config, &loaded.tools_from, &options.home, options.variable);
         loaded.findings.extend(defined.findings);
         let executor = options.executor.unwrap_or_else(|| Arc::new(PlainExecutor));
@@ -196,7 +200,17 @@ impl Workspace {
     /// Looks whether anything changed, and reads only that. True where the catalogue is another.
     pub fn refresh(&mut self) -> bool {
         self.nested.look_again();
-        self.sources.iter().any(|source| source.is_stale()) && self.scan()
+        let stale = self.sources.iter().any(|source| source.is_stale());
+        let trust = self.are_settings_trusted();
+        let mut own = self.snapshot.tools.iter().filter(|tool| self.is_own_tool(&tool.name));
+        let retold = own.any(|tool| tool.trusted != trust);
+        (stale || retold) && self.scan()
+    }
+
+    /// Whether the workspace itself defines the tool called `name`.
+    fn is_own_tool(&self, name: &ToolName) -> bool {
+        let from = self.loaded.tools_from.get(name);
+        from.is_some_and(|file| file.origin == ConfigOrigin::Workspace)
     }
 
     /// The catalogue as it is stored, with its address.
@@ -330,9 +344,9 @@ impl Workspace {
         self.index = None;
         self.preloaded = None;
         let mut tools = self.snapshot.tools.clone();
+        let settings_trusted = self.are_settings_trusted();
         for tool in &mut tools {
-            let from = self.loaded.tools_from.get(&tool.name).map(|file| file.origin);
-            tool.trusted = from != Some(ConfigOrigin::Workspace) || self.are_settings_trusted();
+            tool.trusted = settings_trusted || !self.is_own_tool(&tool.name);
         }
         let snapshot =
             Snapshot { skills, shadowed, skipped, tools, ..self.snapshot.as_ref().clone() };

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::nested::nested_below;
 use super::{LoadedSkill, Workspace, absolute};
 use crate::error::RuntimeError;
+use crate::inside::inside;
 use crate::sources::everything;
 use crate::trust::{Standing, Trust, content_digest};
 
@@ -22,10 +23,12 @@ impl Workspace {
         trust.standing(&entry.path, &entry.head) == Standing::Trusted
     }
 
+    /// Whether a person trusts the workspace's settings and the files that its tools name, as they
+    /// are now.
     pub(super) fn are_settings_trusted(&self) -> bool {
         let Some((_, trust)) = &self.trust else { return true };
-        self.loaded.workspace_file.as_ref().is_none_or(|(path, digest)| {
-            trust.standing(&path.to_string_lossy(), digest) == Standing::Trusted
+        self.loaded.settings_digest().is_none_or(|(path, digest)| {
+            trust.standing(&path.to_string_lossy(), &digest) == Standing::Trusted
         })
     }
 
@@ -40,9 +43,12 @@ impl Workspace {
                 "skill:{id} is not what was trusted; a person has to look at it and trust it again"
             ));
         }
-        // Trust covers the files that a person could see: no hidden ones.
-        let path = part.map(|part| Path::new(part).components().collect::<PathBuf>())?;
-        let is_file = skill.directory.as_ref().is_some_and(|at| at.join(&path).is_file());
+        // Trust covers the files that a person could see: no hidden ones. What leaves the skill is
+        // refused as such, whether or not it exists.
+        let part = part?;
+        let path: PathBuf = Path::new(part).components().collect();
+        let file = skill.directory.as_ref().and_then(|directory| inside(directory, part));
+        let is_file = file.is_some_and(|file| file.is_file());
         let is_seen =
             files.iter().any(|file| Path::new(file) == path.strip_prefix(".").unwrap_or(&path));
         (is_file && !is_seen)
@@ -105,10 +111,10 @@ impl Workspace {
             given.push(entry.path.to_string());
         }
         if let Some((file, digest)) =
-            self.loaded.workspace_file.as_ref().filter(|(file, _)| file.starts_with(&path))
+            self.loaded.settings_digest().filter(|(file, _)| file.starts_with(&path))
         {
             let file = file.to_string_lossy().into_owned();
-            trust.give(file.clone(), *digest, *digest);
+            trust.give(file.clone(), digest, digest);
             given.push(file);
         }
         trust.unreadable = None;

@@ -313,7 +313,7 @@ fn a_dry_run_runs_nothing_and_shows_what_would_run() {
 #[test]
 fn a_small_skill_with_commands_is_not_opened_by_itself() {
     let world = with_commands("[\"touch ran\"]", "Begin. !`touch ran`");
-    world.config("[listing]\ninline_tokens = 1000\n");
+    world.write("home/.config/concertina/concertina.toml", "[listing]\ninline_tokens = 1000\n");
     world.skill("work/skills/plain", "Plain.");
     let mut workspace = world.alone();
     let session = begin(&mut workspace);

@@ -49,6 +49,7 @@ impl World {
             home: self.path("state"),
             roots: Vec::new(),
             only_workspace: false,
+            vouched: false,
             managed: None,
             variable: &variable,
             executor: None,
@@ -284,6 +285,7 @@ fn a_home_that_is_the_workspace_counts_once() {
     let variable = |name: &str| (name == "HOME").then(|| home.clone());
     let options = WorkspaceOptions {
         only_workspace: false,
+        vouched: false,
         ..WorkspaceOptions::only(world.path("state"), &variable)
     };
     let report = examine(&Workspace::open(Path::new(&home), options).unwrap(), &variable);

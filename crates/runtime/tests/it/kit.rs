@@ -73,6 +73,7 @@ impl World {
         let variable = |name: &str| self.variables.get(name).cloned();
         let options = WorkspaceOptions {
             only_workspace: false,
+            vouched: false,
             managed: Some(self.path("managed")),
             ..WorkspaceOptions::only(self.path("state"), &variable)
         };

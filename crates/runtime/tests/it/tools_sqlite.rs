@@ -131,9 +131,31 @@ fn no_other_file_is_reached() {
         "SELECT load_extension('/tmp/x')".to_owned(),
     ] {
         let code = shop.code(&query);
-        assert!(["WRITE_REFUSED", "SQL_ERROR"].contains(&code.as_str()), "{query}: {code}");
+        let codes = ["WRITE_REFUSED", "SQL_ERROR", "NOT_ALLOWED"];
+        assert!(codes.contains(&code.as_str()), "{query}: {code}");
     }
     assert!(!other.exists());
+}
+
+#[test]
+fn a_function_that_loads_code_is_denied_and_no_mistake_of_the_asker() {
+    let mut shop = Shop::new();
+    for query in ["SELECT load_extension('x')", "SELECT 1 WHERE Load_Extension('x', 'y')"] {
+        assert_eq!(shop.code(query), "NOT_ALLOWED", "{query}");
+    }
+    assert_eq!(shop.code("SELECT \"not authorized to use function\".x"), "SQL_ERROR");
+}
+
+#[test]
+fn full_text_tables_are_queried() {
+    let mut shop = seeded(
+        "CREATE VIRTUAL TABLE notes USING fts5(body);
+         INSERT INTO notes VALUES ('red apples'), ('green pears');",
+    );
+    let query = "SELECT highlight(notes, 0, '<', '>') FROM notes WHERE notes MATCH 'pears'";
+    assert_eq!(shop.rows(query)["rows"], json!([["green <pears>"]]));
+    assert_eq!(shop.code("INSERT INTO notes VALUES ('x')"), "WRITE_REFUSED");
+    assert_eq!(shop.code("INSERT INTO notes(notes) VALUES ('rebuild')"), "WRITE_REFUSED");
 }
 
 #[test]
@@ -287,6 +309,43 @@ fn a_seed_touches_no_other_file_and_ends() {
     assert_eq!(shop.code("SELECT 1"), "SEED_MISSING");
     shop.world.write("work/seed.sql", [0xff, 0xfe]);
     assert_eq!(shop.code("SELECT 1"), "SEED_MISSING");
+}
+
+#[test]
+fn a_seed_without_end_is_stopped_by_its_size() {
+    let endless = "INSERT INTO t WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c)
+                   SELECT zeroblob(900000) FROM c;";
+    for before in [
+        "CREATE TABLE t(x);",
+        "BEGIN; CREATE TEMP TABLE t(x);",
+        "PRAGMA page_size = 65536; PRAGMA max_page_count = 4294967294; CREATE TABLE t(x);",
+    ] {
+        let mut shop = seeded(&format!("{before} {endless}"));
+        let refusal = shop.ask("SELECT 1").unwrap_err();
+        assert_eq!(refusal.code, "SEED_FAILED", "{before}");
+        assert!(refusal.message.contains("more than 256 MB"), "{before}: {refusal}");
+        assert!(databases(&shop).is_empty(), "{before}: {:?}", databases(&shop));
+    }
+}
+
+#[test]
+fn drafts_of_killed_processes_are_removed() {
+    let mut shop = seeded("CREATE TABLE t(x);");
+    let long_ago = std::time::SystemTime::now() - Duration::from_hours(2);
+    for name in ["draft-1-0", "draft-1-0-journal", "draft-2-0"] {
+        shop.world.write(&format!("state/seeded/{name}"), "half");
+        if name != "draft-2-0" {
+            let file = fs::File::options()
+                .write(true)
+                .open(shop.world.path(&format!("state/seeded/{name}")))
+                .unwrap();
+            file.set_modified(long_ago).unwrap();
+        }
+    }
+    shop.rows("SELECT count(*) FROM t");
+    let left: Vec<_> =
+        databases(&shop).into_iter().filter(|name| name.starts_with("draft")).collect();
+    assert_eq!(left, ["draft-2-0"], "one that may be at work stays");
 }
 
 #[test]

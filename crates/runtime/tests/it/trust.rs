@@ -151,10 +151,10 @@ fn x06_any_changed_byte_voids_trust() {
 fn x06_a_changed_skill_is_not_opened_at_the_start_either() {
     let world = brought();
     trusted(&world);
-    world.config("[listing]\ninline_tokens = 1000\n");
+    let settings = "home/.config/concertina/concertina.toml";
+    world.write(settings, "[listing]\ninline_tokens = 1000\n");
     world.write("work/.claude/skills/full/references/a.md", "about b");
     let mut workspace = world.open();
-    workspace.trust(&world.path("work/concertina.toml")).unwrap();
     let session = begin(&mut workspace);
     let open: Vec<_> = session.state().open.iter().map(|open| open.opened.id.to_string()).collect();
     assert!(open.contains(&"plain".to_owned()) && !open.contains(&"full".to_owned()), "{open:?}");
@@ -289,6 +289,65 @@ fn x06_tools_of_a_workspace_wait_for_trust_in_its_settings() {
     let mut workspace = world.open();
     let mut session = begin(&mut workspace);
     assert!(call(&mut session, &workspace, "say", json!({})).is_err(), "a changed byte, again");
+}
+
+#[test]
+fn x06_trust_in_settings_covers_the_files_that_tools_name() {
+    let changes: [(&str, &str, Vec<u8>); 6] = [
+        ("a program", "run.sh", "echo ran".into()),
+        ("an argument", "scripts/x.py", "print(2)".into()),
+        ("seen from its directory", "sub/in.sh", "echo on".into()),
+        ("a seed", "data/seed.sql", "CREATE TABLE u(x);".into()),
+        ("one that was not there", "late.sh", "echo late".into()),
+        ("a large one", "large.bin", vec![1; 5_000_001]),
+    ];
+    for (what, file, bytes) in changes {
+        let world = World::new();
+        world.config(
+            "[tool.a]\nargv = [\"./run.sh\", \"${x}\"]\n\
+             [tool.a.parameters.properties.x]\ntype = \"string\"\n\
+             [tool.b]\nargv = [\"python3\", \"scripts/x.py\", \"large.bin\"]\n\
+             [tool.c]\nargv = [\"sh\", \"in.sh\"]\ncwd = \"sub\"\n\
+             [tool.d]\nargv = [\"sh\", \"../late.sh\"]\ncwd = \"sub\"\n\
+             [tool.e]\nkind = \"sqlite\"\nseed = \"data/seed.sql\"\n",
+        );
+        world.write("work/run.sh", "echo run").write("work/scripts/x.py", "print(1)");
+        world.write("work/sub/in.sh", "echo in").write("work/large.bin", vec![0; 5_000_000]);
+        world.write("work/data/seed.sql", "CREATE TABLE t(x);").write("work/other.txt", "1");
+        let mut workspace = world.open();
+        assert_eq!(workspace.untrusted(), 5, "{:?}", workspace.loaded().findings);
+        let settings = world.path("work/concertina.toml");
+        let is_trusted = |workspace: &mut Workspace| {
+            let brought = workspace.brought(&settings).unwrap();
+            brought.iter().all(|one| one.trusted)
+        };
+        workspace.trust(&settings).unwrap();
+        assert_eq!(workspace.untrusted(), 0);
+        world.write("work/other.txt", "2");
+        assert!(is_trusted(&mut workspace), "a file that no tool names");
+        world.write(&format!("work/{file}"), bytes);
+        assert!(!is_trusted(&mut workspace), "{what}: in the open workspace");
+        assert_eq!(world.open().untrusted(), 5, "{what}: in one that is opened");
+        workspace.trust(&settings).unwrap();
+        assert_eq!(world.open().untrusted(), 0, "{what}: trusted again");
+    }
+}
+
+#[test]
+fn x06_what_lies_outside_a_skill_is_refused_whether_or_not_it_exists() {
+    let world = brought();
+    world.write("work/secret.txt", "secret");
+    let outside = world.path("work/secret.txt");
+    let skill = world.path("work/.claude/skills/full");
+    std::os::unix::fs::symlink(&outside, skill.join("link.txt")).unwrap();
+    let mut workspace = trusted(&world);
+    let mut session = begin(&mut workspace);
+    let there = outside.display().to_string();
+    for part in [&there, &format!("{there}.no"), "../../../secret.txt", "../../../no.txt"] {
+        let reference = format!("skill:full#{part}");
+        assert_eq!(code(&mut session, &mut workspace, &reference), "ESCAPES", "{part}");
+    }
+    assert_eq!(code(&mut session, &mut workspace, "skill:full#link.txt"), "ESCAPES");
 }
 
 #[test]

@@ -149,3 +149,29 @@ fn a_log_without_its_end_is_a_beginning_and_can_go_on() {
     drop(connection);
     assert_eq!(beginning(&path, &events).unwrap(), 20);
 }
+
+#[test]
+fn a_damaged_row_does_not_hide_the_other_sessions() {
+    for (change, listed) in [
+        ("UPDATE events SET session = 's-evil' WHERE session = 's' AND seq = 5", "s s-evil t"),
+        ("UPDATE events SET session = 'no/name' WHERE session = 's' AND seq = 5", "s t"),
+        ("UPDATE events SET session = '' WHERE session = 's' AND seq = 5", "s t"),
+        ("UPDATE events SET session = CAST(x'ff' AS TEXT) WHERE session = 's' AND seq = 5", "s t"),
+        ("UPDATE events SET session = 'u', seq = -5 WHERE session = 's' AND seq = 5", "s t"),
+        ("DELETE FROM events WHERE session = 's' AND seq = 1", "s t"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, _) = log(dir.path());
+        assert_eq!(rusqlite::Connection::open(&path).unwrap().execute(change, []), Ok(1));
+        let store = concertina_store::Store::open(dir.path()).unwrap();
+        let sessions = store.events.sessions().unwrap();
+        let mut names: Vec<_> = sessions.iter().map(|one| one.session.to_string()).collect();
+        names.sort();
+        assert_eq!(names.join(" "), listed, "{change}");
+        for one in &sessions {
+            let is_whole = one.session == session("t");
+            let found = store.verify(&one.session).map_err(|error| error.code());
+            assert_eq!(found.is_ok(), is_whole, "{change}: {}: {found:?}", one.session);
+        }
+    }
+}

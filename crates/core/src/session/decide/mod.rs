@@ -42,6 +42,7 @@ pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command
         Command::Start { principal, parent, settings } => {
             deciding.start(principal, parent, settings);
         }
+        Command::Settings { settings } => deciding.settings(settings),
         Command::Index { snapshot } => deciding.index(snapshot),
         Command::Task { text } => deciding.task(text),
         Command::Turn => deciding.turn(),

@@ -53,6 +53,14 @@ impl Deciding<'_> {
         self.fact(actor, fact);
     }
 
+    pub(super) fn settings(&mut self, settings: String) {
+        if self.state.settings == Some(Blob::of(&settings)) {
+            return;
+        }
+        let settings = self.keep(settings);
+        self.fact(Actor::System, Fact::SettingsChanged { settings });
+    }
+
     pub(super) fn index(&mut self, snapshot: String) {
         if self.state.snapshot == Some(Blob::of(&snapshot)) {
             return;
