@@ -43,7 +43,7 @@ pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
     match reply.opened.take() {
         Some(skill) => {
             let mode = if skill.mode == OpenMode::Inline { "inline" } else { "delegate" };
-            skill_out(args, &skill, mode, &reply.needs_approval, (&workspace, &session), out)
+            skill_out(args, &skill, mode, &reply.needs_approval, &session, out)
         }
         None => answer_out(&args.reference, &reply, out),
     }
@@ -81,7 +81,7 @@ fn rehearse(
     }
     let skill = session.prepared(workspace, &loaded, options)?;
     let mode = if skill.mode == OpenMode::Inline { "inline" } else { "delegate" };
-    skill_out(args, &skill, mode, &[], (workspace, session), out)
+    skill_out(args, &skill, mode, &[], session, out)
 }
 
 fn skill_out(
@@ -89,12 +89,11 @@ fn skill_out(
     skill: &concertina_core::session::PreparedSkill,
     mode: &str,
     needs_approval: &[NeedsApproval],
-    (workspace, session): (&Workspace, &Session),
+    session: &Session,
     out: &mut Output,
 ) -> Result<u8, CliError> {
     let tokens = concertina_tokens::count(&skill.text);
     if out.is_json() {
-        let loaded = workspace.load(&skill.id).and_then(Result::ok);
         out.json(&json!({
             "ref": Ref::skill(skill.id.clone()),
             "mode": mode,
@@ -105,7 +104,7 @@ fn skill_out(
             "version": skill.version,
             "substitutions": skill.substitutions,
             "tools": skill.tools,
-            "allowed_tools": loaded.map(|loaded| loaded.document.allowed_tools),
+            "allowed_tools": skill.allowed_tools,
             "disallowed_tools": skill.disallowed_tools,
             "permissions": skill.permissions,
             "knowledge": skill.knowledge,

@@ -142,3 +142,14 @@ fn e03_a_rule_that_asks_stops_opening_with_its_reason() {
         refused.fails_clearly("APPROVAL_NEEDED").says(&["a rule asks before skill:risky"]);
     }
 }
+
+#[test]
+fn report_b55_the_skill_directory_is_filled_in_wherever_it_stands() {
+    let keys =
+        "name: bell\ndescription: Rings.\nallowed-tools: Bash(${CLAUDE_SKILL_DIR}/ring.sh *)";
+    let place = Place::with(&skill("skills/bell", keys, "Run ${SKILL_DIR}/ring.sh."));
+    let opened = place.json(&["open", "skill:bell"]);
+    let directory = place.work().join("skills/bell").display().to_string();
+    assert_eq!(opened["allowed_tools"][0], format!("Bash({directory}/ring.sh *)"));
+    assert!(opened["text"].as_str().unwrap().contains(&format!("{directory}/ring.sh")));
+}

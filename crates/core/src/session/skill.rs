@@ -45,6 +45,9 @@ pub struct PreparedSkill {
     pub tools: Vec<String>,
     /// The tools it forbids.
     pub disallowed_tools: Vec<String>,
+    /// The tools that it suggests to its client, with its parameters and variables filled in. They
+    /// grant nothing here.
+    pub allowed_tools: Vec<String>,
     /// What it declares, with its parameters filled in.
     pub permissions: Permissions,
     /// Files that belong to it.
@@ -138,6 +141,11 @@ pub fn prepare(
         text,
         tools: permissions.tools.clone(),
         disallowed_tools: document.disallowed_tools.clone(),
+        allowed_tools: document
+            .allowed_tools
+            .iter()
+            .map(|tool| fill_names(tool, &named, &request.variables))
+            .collect(),
         permissions,
         knowledge,
         model: document.model.clone(),

@@ -235,6 +235,7 @@ impl Bench {
             text: format!("Instructions of {id}.\n"),
             tools: entry.map_or(Vec::new(), |entry| entry.claims.clone()),
             disallowed_tools: Vec::new(),
+            allowed_tools: Vec::new(),
             permissions: Permissions::default(),
             knowledge: Vec::new(),
             model: None,
