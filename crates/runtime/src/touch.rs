@@ -8,11 +8,10 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 use serde::Serialize;
 
+use crate::sources::HIDDEN_LAYOUTS;
+
 /// The longest pattern that is compiled, in bytes. Real ones stay below 200.
 const PATTERN_BYTES: usize = 1_000;
-/// Layouts that a directory may bring its own skills in.
-pub(crate) const NESTED_LAYOUTS: [&str; 5] =
-    [".claude/skills", ".agents/skills", ".agent/skills", ".codex/skills", ".gemini/skills"];
 
 /// What one pattern says to one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -140,7 +139,7 @@ impl NestedSearch {
             if directory.as_os_str().is_empty() {
                 break;
             }
-            for layout in NESTED_LAYOUTS {
+            for layout in HIDDEN_LAYOUTS {
                 let below = directory.join(layout);
                 let known = match self.seen.get(&below) {
                     // What was touched inside it shows that it has come meanwhile.

@@ -17,11 +17,9 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         }
         Fact::SettingsChanged { settings } => {
             state.settings = Some(*settings);
-            state.menu_rev += 1;
         }
         Fact::CatalogIndexed { snapshot, .. } => {
             state.snapshot = Some(*snapshot);
-            state.menu_rev += 1;
         }
         Fact::TaskGiven { text, .. } => {
             state.step += 1;
@@ -48,7 +46,6 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             use_skill(&mut state, &opened.id);
             state.body.push(Item::Skill(opened.id.clone()));
             state.open.push(OpenSkill::new((**opened).clone(), event.seq));
-            state.menu_rev += 1;
         }
         Fact::SkillClosed { id } => {
             for item in &mut state.body {
@@ -57,22 +54,18 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 }
             }
             state.open.retain(|open| open.opened.id != *id);
-            state.menu_rev += 1;
         }
         Fact::SkillActivated { id, .. } => {
             state.activated.insert(id.clone());
-            state.menu_rev += 1;
         }
         Fact::NestedDiscovered { directory, .. } => {
             state.nested.insert(directory.clone());
         }
         Fact::MenuOpened { menu } => {
             state.menus.insert(menu.clone());
-            state.menu_rev += 1;
         }
         Fact::MenuClosed { menu } => {
             state.menus.remove(menu);
-            state.menu_rev += 1;
         }
         Fact::CallAdmitted { id, tool, writes, .. } => {
             state.calls = *id;
@@ -141,7 +134,6 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                     Item::Delta(_) => false,
                 }
             });
-            state.menu_rev += 1;
         }
         Fact::TaskFinished { answer } => state.answer = Some(*answer),
         Fact::ModelAsked { .. }

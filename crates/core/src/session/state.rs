@@ -101,8 +101,6 @@ pub struct State {
     pub turn: u32,
     /// The epoch: it rises when the context is folded.
     pub epoch: u32,
-    /// Rises with everything that changes which tools are visible. It guards gates.
-    pub menu_rev: u64,
     /// On whose behalf.
     pub principal: String,
     /// The session that forked this one.

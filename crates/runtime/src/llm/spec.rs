@@ -8,10 +8,32 @@ use concertina_types::env;
 use reqwest::Url;
 
 use super::anthropic::Anthropic;
-use super::http::{HttpModel, Patience};
+use super::http::{HttpModel, Patience, Wire};
 use super::openai::OpenAi;
 use super::script::Script;
 use super::{Model, ModelError};
+
+/// Where a provider is, and the variables that say otherwise.
+struct Provider {
+    /// The variable that names another endpoint.
+    endpoint: &'static str,
+    /// The provider's own endpoint.
+    public: &'static str,
+    /// The variable that holds the key.
+    key: &'static str,
+}
+
+const OPENAI: Provider = Provider {
+    endpoint: env::OPENAI_BASE_URL,
+    public: "https://api.openai.com/v1",
+    key: env::OPENAI_API_KEY,
+};
+
+const ANTHROPIC: Provider = Provider {
+    endpoint: env::ANTHROPIC_BASE_URL,
+    public: "https://api.anthropic.com",
+    key: env::ANTHROPIC_API_KEY,
+};
 
 /// A model as written: `scripted:FILE`, `openai:NAME` or `anthropic:NAME`.
 ///
@@ -95,51 +117,31 @@ impl ModelSpec {
         &self,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Box<dyn Model>, ModelError> {
+        match &self.source {
+            Source::Scripted(path) => Ok(Box::new(Script::read(path)?)),
+            Source::OpenAi(name) => self.over_http(env, &OPENAI, OpenAi::new(name)),
+            Source::Anthropic(name) => self.over_http(env, &ANTHROPIC, Anthropic::new(name)),
+        }
+    }
+
+    /// A model behind an endpoint: the one that was named, else the provider's own, which wants a key.
+    fn over_http<W: Wire + 'static>(
+        &self,
+        env: &dyn Fn(&str) -> Option<String>,
+        provider: &Provider,
+        wire: W,
+    ) -> Result<Box<dyn Model>, ModelError> {
         let set = |variable| {
             env(variable).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
         };
-        let endpoint = |variable, public, key_variable| {
-            let named = self.base_url.clone().or_else(|| set(variable));
-            let key = set(key_variable);
-            if named.is_none() && key.is_none() {
-                return Err(ModelError::KeyMissing {
-                    model: self.to_string(),
-                    variable: key_variable,
-                });
-            }
-            Ok((base_url(named.as_deref().unwrap_or(public))?, key))
-        };
-        match &self.source {
-            Source::Scripted(path) => Ok(Box::new(Script::read(path)?)),
-            Source::OpenAi(name) => {
-                let variable = env::OPENAI_API_KEY;
-                let (base, key) =
-                    endpoint(env::OPENAI_BASE_URL, "https://api.openai.com/v1", variable)?;
-                let wire = OpenAi::new(name);
-                Ok(Box::new(HttpModel::new(
-                    self.to_string(),
-                    &base,
-                    key,
-                    variable,
-                    self.patience,
-                    wire,
-                )?))
-            }
-            Source::Anthropic(name) => {
-                let variable = env::ANTHROPIC_API_KEY;
-                let (base, key) =
-                    endpoint(env::ANTHROPIC_BASE_URL, "https://api.anthropic.com", variable)?;
-                let wire = Anthropic::new(name);
-                Ok(Box::new(HttpModel::new(
-                    self.to_string(),
-                    &base,
-                    key,
-                    variable,
-                    self.patience,
-                    wire,
-                )?))
-            }
+        let named = self.base_url.clone().or_else(|| set(provider.endpoint));
+        let key = set(provider.key);
+        if named.is_none() && key.is_none() {
+            return Err(ModelError::KeyMissing { model: self.to_string(), variable: provider.key });
         }
+        let base = base_url(named.as_deref().unwrap_or(provider.public))?;
+        let name = self.to_string();
+        Ok(Box::new(HttpModel::new(name, &base, key, provider.key, self.patience, wire)?))
     }
 }
 

@@ -24,6 +24,7 @@ pub use filesystem::FileSystem;
 pub(crate) use filesystem::same_bytes;
 pub(crate) use inventory::everything;
 pub use inventory::{inventory, resource};
+pub(crate) use places::HIDDEN_LAYOUTS;
 pub use places::{Place, Places};
 
 /// What a scan found. Candidates may come in any order.

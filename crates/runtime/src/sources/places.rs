@@ -6,7 +6,7 @@ use concertina_core::catalog::{Loaded, Scope};
 use concertina_types::env;
 
 /// The layouts in use inside a workspace or a repository, besides `skills`.
-pub(super) const HIDDEN_LAYOUTS: [&str; 5] =
+pub(crate) const HIDDEN_LAYOUTS: [&str; 5] =
     [".claude/skills", ".agents/skills", ".agent/skills", ".codex/skills", ".gemini/skills"];
 
 /// One directory to look in.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ignore::WalkBuilder;
 
-use crate::touch::NESTED_LAYOUTS;
+use crate::sources::HIDDEN_LAYOUTS;
 
 /// Levels below which none is looked for.
 const DEPTH: usize = 8;
@@ -26,7 +26,7 @@ pub(super) fn nested_below(root: &Path, path: &Path) -> Vec<String> {
         .filter_map(|entry| {
             let below = entry.path().strip_prefix(root).ok()?;
             let is_layout = |layout: &&str| below.ends_with(layout) && below != Path::new(layout);
-            NESTED_LAYOUTS.into_iter().find(is_layout)?;
+            HIDDEN_LAYOUTS.into_iter().find(is_layout)?;
             below.to_str().map(str::to_owned)
         })
         .collect();
