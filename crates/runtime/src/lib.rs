@@ -23,6 +23,7 @@ pub mod sources;
 pub mod tools;
 pub mod touch;
 mod trust;
+pub mod upstream;
 mod versions;
 mod workspace;
 
@@ -31,7 +32,9 @@ pub use check::{Checked, check};
 pub use clock::{new_session_id, now};
 pub use error::{ErrorKind, RuntimeError};
 pub use find::{FindRequest, Found};
-pub use session::{CommandPolicy, NeedsApproval, OpenOptions, Reply, Session, Started, Touched};
+pub use session::{
+    Admission, CommandPolicy, NeedsApproval, OpenOptions, Reply, Session, Started, Touched,
+};
 pub use settings::{Loaded, NamedRoot, SettingsFile, load_config};
 pub use trust::{Standing, Trust};
 pub use versions::compare_versions;

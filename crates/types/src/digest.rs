@@ -52,6 +52,20 @@ impl Digest {
     pub fn short(&self) -> String {
         self.hex().chars().take(12).collect()
     }
+
+    /// Whether `text` is this digest, whole or its first eight digits or more.
+    ///
+    /// ```
+    /// use concertina_types::Digest;
+    /// let digest = Digest::of(b"text");
+    /// assert!(digest.is_abbreviated(&digest.short()));
+    /// assert!(digest.is_abbreviated(&digest.to_string()));
+    /// assert!(!digest.is_abbreviated("98"));
+    /// ```
+    pub fn is_abbreviated(&self, text: &str) -> bool {
+        let digits = text.strip_prefix("sha256:").unwrap_or(text);
+        digits.len() >= 8 && self.hex().starts_with(digits)
+    }
 }
 
 impl fmt::Display for Digest {

@@ -21,6 +21,18 @@ pub enum Subject {
     Model,
 }
 
+/// How what is opened reaches the model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionMode {
+    /// Concertina composes every request to the model: what is opened stands in the context.
+    #[default]
+    Owned,
+    /// Somebody else composes the requests, and nobody tells what they still hold: what is opened
+    /// stands in the answer, every time.
+    Blind,
+}
+
 /// Whether a listing is the whole index or what changed since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -161,6 +173,9 @@ pub enum Fact {
         parent: Option<SessionId>,
         /// How many forks above it.
         depth: u32,
+        /// How what is opened reaches the model.
+        #[serde(default)]
+        mode: SessionMode,
         /// The settings it runs under.
         settings: Blob,
     },

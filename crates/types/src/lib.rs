@@ -32,7 +32,7 @@ pub use digest::{Blob, Digest, DigestError};
 pub use event::{Actor, ChainError, Draft, EVENT_VERSION, Event, verify_chain};
 pub use fact::{
     CallId, CallOutcome, Disclosed, DisclosureKind, Fact, ListingKind, ModelCall, OpenMode,
-    OpenedSkill, Subject, Usage,
+    OpenedSkill, SessionMode, Subject, Usage,
 };
 pub use names::{NameError, SessionId, SkillId, ToolName};
 pub use permissions::{NetworkScope, OnUnexpected, PathScope, Permissions};

@@ -56,6 +56,9 @@ pub const INLINE_SKILLS: usize = 5;
 /// Skill files up to which a check also gives advice to authors. Nobody reads advice on more at once,
 /// and it takes ten times as long as reading them.
 pub const ADVISED_FILES: usize = 5_000;
+/// What skills, and what tools, may take in the words that a client gets when it connects: it pays
+/// for them on every request, and some clients on every search.
+pub const ROOT_PART_TOKENS: u64 = 140;
 /// Hits that a search returns unless asked otherwise.
 pub const FIND_HITS: usize = 5;
 /// Directories searched below a root for skills, in levels: grouping folders are shallow.

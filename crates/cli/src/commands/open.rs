@@ -30,6 +30,7 @@ pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
         },
         can_fork: false,
         cancel: stop_on_signal()?,
+        held: None,
     };
     let (mut workspace, mut session) = place::session(&args.place, &args.session, out)?;
     let origin = place::origin(args.reader);

@@ -1,8 +1,8 @@
 //! What can be asked of a session.
 
 use concertina_types::{
-    CallId, CallOutcome, DisclosureKind, Fact, LineRange, Ref, SessionId, SkillId, Subject,
-    ToolName,
+    CallId, CallOutcome, DisclosureKind, Fact, LineRange, Ref, SessionId, SessionMode, SkillId,
+    Subject, ToolName,
 };
 use serde_json::Value;
 
@@ -64,6 +64,8 @@ pub enum Command {
         principal: String,
         /// The session that forks this one, and how deep it is.
         parent: Option<(SessionId, u32)>,
+        /// How what is opened reaches the model.
+        mode: SessionMode,
         /// The settings as JSON.
         settings: String,
     },
@@ -113,6 +115,14 @@ pub enum Command {
         skill: Box<PreparedSkill>,
         /// Whether a model is at hand that a skill could fork to.
         can_fork: bool,
+        /// The digest of the text that the asker still holds, whole or its first digits: the same
+        /// text is not sent again.
+        held: Option<String>,
+    },
+    /// Show the categories of tools, and the tools that stand outside of them.
+    OpenRoot {
+        /// Who asks.
+        origin: Origin,
     },
     /// Open a category of tools.
     OpenMenu {

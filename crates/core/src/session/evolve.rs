@@ -1,6 +1,8 @@
 //! State from events.
 
-use concertina_types::{CallOutcome, DisclosureKind, Event, Fact, ListingKind, Ref, SkillId};
+use concertina_types::{
+    CallOutcome, DisclosureKind, Event, Fact, ListingKind, Ref, SessionMode, SkillId,
+};
 
 use super::state::{Item, OpenSkill, PendingCall, State};
 use super::view::Part;
@@ -9,7 +11,8 @@ use super::view::Part;
 pub fn evolve(mut state: State, event: &Event) -> State {
     state.place(event);
     match &event.fact {
-        Fact::SessionStarted { principal, parent, depth, settings } => {
+        Fact::SessionStarted { principal, parent, depth, mode, settings } => {
+            state.mode = *mode;
             state.principal.clone_from(principal);
             state.parent.clone_from(parent);
             state.depth = *depth;
@@ -141,6 +144,10 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         | Fact::SearchAnswered { .. }
         | Fact::RequestRefused { .. }
         | Fact::SessionInterrupted { .. } => {}
+    }
+    // What somebody else's context holds is not known, so nothing is said about it.
+    if state.mode == SessionMode::Blind {
+        state.body.clear();
     }
     state
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use concertina_types::{
-    Blob, CallId, Digest, Event, ModelCall, OpenedSkill, Ref, SessionId, SkillId, Timestamp,
-    Tokens, ToolName,
+    Blob, CallId, Digest, Event, ModelCall, OpenedSkill, Ref, SessionId, SessionMode, SkillId,
+    Timestamp, Tokens, ToolName,
 };
 
 use super::view::Part;
@@ -107,6 +107,8 @@ pub struct State {
     pub parent: Option<SessionId>,
     /// How many forks above it.
     pub depth: u32,
+    /// How what is opened reaches the model.
+    pub mode: SessionMode,
     /// The settings it runs under.
     pub settings: Option<Blob>,
     /// The catalogue as last seen.

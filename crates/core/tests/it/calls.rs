@@ -3,7 +3,7 @@
 use concertina_core::catalog::{Danger, ToolEntry};
 use concertina_core::session::{Command, Message, Origin, Part, PreparedSkill, Unfolded};
 use concertina_types::{
-    Blob, CallOutcome, Fact, ModelCall, SessionId, Tokens, limits, verify_chain,
+    Blob, CallOutcome, Fact, ModelCall, SessionId, SessionMode, Tokens, limits, verify_chain,
 };
 use serde_json::json;
 
@@ -212,7 +212,12 @@ fn e07_open_skills_are_carried_over_or_named() {
         let skill =
             PreparedSkill { text: format!("{id} word\n").repeat(6_000), ..bench.prepared(id) };
         let origin = bench.asks("open");
-        bench.apply(Command::OpenSkill { origin, skill: Box::new(skill), can_fork: false });
+        bench.apply(Command::OpenSkill {
+            origin,
+            skill: Box::new(skill),
+            can_fork: false,
+            held: None,
+        });
     }
     let open: u64 = bench.state.open.iter().map(|open| open.opened.tokens.0).sum();
     assert!(open > limits::CARRY_OVER_TOKENS);
@@ -284,6 +289,7 @@ fn what_a_session_runs_under_is_said_once() {
     let again = bench.apply(Command::Start {
         principal: "root".into(),
         parent: None,
+        mode: SessionMode::Owned,
         settings: "{}".into(),
     });
     assert_eq!(code(&again), "ALREADY_STARTED");

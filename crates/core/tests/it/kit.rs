@@ -10,8 +10,8 @@ use concertina_core::session::{
     evolve, project,
 };
 use concertina_types::{
-    Digest, Event, Fact, ModelCall, OpenMode, Permissions, Ref, SessionId, SkillId, Timestamp,
-    Tokens, ToolName,
+    Digest, Event, Fact, ModelCall, OpenMode, Permissions, Ref, SessionId, SessionMode, SkillId,
+    Timestamp, Tokens, ToolName,
 };
 use serde_json::{Value, json};
 
@@ -106,7 +106,12 @@ impl Bench {
             calls: 0,
         };
         let settings = serde_json::to_string(&bench.settings).unwrap();
-        bench.apply(Command::Start { principal: "ann".into(), parent: None, settings });
+        bench.apply(Command::Start {
+            principal: "ann".into(),
+            parent: None,
+            mode: SessionMode::Owned,
+            settings,
+        });
         bench.index();
         bench
     }
@@ -216,12 +221,12 @@ impl Bench {
     pub(crate) fn open(&mut self, id: &str) -> Decision {
         let origin = self.asks("open");
         let skill = Box::new(self.prepared(id));
-        self.apply(Command::OpenSkill { origin, skill, can_fork: true })
+        self.apply(Command::OpenSkill { origin, skill, can_fork: true, held: None })
     }
 
     pub(crate) fn open_by_hand(&mut self, id: &str) -> Decision {
         let skill = Box::new(self.prepared(id));
-        self.apply(Command::OpenSkill { origin: Origin::user(), skill, can_fork: true })
+        self.apply(Command::OpenSkill { origin: Origin::user(), skill, can_fork: true, held: None })
     }
 
     /// The skill as it would be read from its file.

@@ -156,8 +156,12 @@ fn take(bench: &mut Bench, oracle: &mut Oracle, step: &Step) -> Result<(), TestC
             if id == "calm" {
                 skill.disallowed_tools = vec!["root".into()];
             }
-            let opened =
-                bench.apply(Command::OpenSkill { origin, skill: Box::new(skill), can_fork: true });
+            let opened = bench.apply(Command::OpenSkill {
+                origin,
+                skill: Box::new(skill),
+                can_fork: true,
+                held: None,
+            });
             oracle.open(id, *by_model);
             let allowed = matches!(id, "all" | "one" | "calm") || (id == "hidden" && !by_model);
             prop_assert_eq!(code(&opened).is_empty(), allowed);
@@ -310,7 +314,7 @@ proptest! {
             if forbids {
                 skill.disallowed_tools = vec!["root".into()];
             }
-            bench.apply(Command::OpenSkill { origin: Origin::user(), skill: Box::new(skill), can_fork: true });
+            bench.apply(Command::OpenSkill { origin: Origin::user(), skill: Box::new(skill), can_fork: true, held: None });
         }
         for at in order {
             if bench.state.opened(&skill_id(SKILLS[at])).is_some() {

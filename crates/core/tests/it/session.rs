@@ -138,7 +138,12 @@ fn a05_a_changed_skill_is_shown_anew_and_says_so() {
     skill.digest = concertina_types::Digest::of(b"other");
     skill.text = "Other instructions.\n".into();
     let origin = bench.asks("open");
-    let again = bench.apply(Command::OpenSkill { origin, skill: Box::new(skill), can_fork: true });
+    let again = bench.apply(Command::OpenSkill {
+        origin,
+        skill: Box::new(skill),
+        can_fork: true,
+        held: None,
+    });
     assert!(answer(&again).starts_with("It changed since it was last opened."));
     let shown = bench.view().part(Part::Skills);
     assert!(shown.contains("Other instructions") && !shown.contains("Instructions of sales"));
@@ -215,8 +220,12 @@ fn child() -> SessionId {
 fn join(bench: &mut Bench, id: &str, completed: bool) {
     let origin = bench.asks("open");
     let skill = Box::new(bench.prepared(id));
-    let decision =
-        bench.apply(Command::OpenSkill { origin: origin.clone(), skill, can_fork: true });
+    let decision = bench.apply(Command::OpenSkill {
+        origin: origin.clone(),
+        skill,
+        can_fork: true,
+        held: None,
+    });
     assert!(decision.fork.is_some() && decision.drafts.is_empty() && decision.answer.is_none());
     bench.apply(Command::Forked { child: child(), skill: skill_id(id) });
     let unfolded =
@@ -232,7 +241,7 @@ fn join(bench: &mut Bench, id: &str, completed: bool) {
 fn delegate(bench: &mut Bench, id: &str) {
     let origin = bench.asks("open");
     let skill = Box::new(bench.prepared(id));
-    let decision = bench.apply(Command::OpenSkill { origin, skill, can_fork: false });
+    let decision = bench.apply(Command::OpenSkill { origin, skill, can_fork: false, held: None });
     assert!(decision.fork.is_none());
     assert!(answer(&decision).contains(&format!("Instructions of {id}.")));
     assert!(bench.state.open.is_empty());
@@ -267,6 +276,7 @@ fn j16_a_child_need_not_repeat_what_its_parent_did() {
         origin: Origin::user(),
         skill: Box::new(skill),
         can_fork: false,
+        held: None,
     });
     assert_eq!(code(&opened), "");
 }
@@ -507,6 +517,7 @@ fn a_skill_can_forbid_tools_while_it_is_open() {
             origin: Origin::user(),
             skill: Box::new(skill),
             can_fork: false,
+            held: None,
         });
         assert_eq!(bench.callable().len(), left);
     }
@@ -522,7 +533,7 @@ fn e10_a_skill_brings_text_tools_and_knowledge() {
         ..bench.prepared("sales")
     };
     let origin = bench.asks("open");
-    bench.apply(Command::OpenSkill { origin, skill: Box::new(skill), can_fork: false });
+    bench.apply(Command::OpenSkill { origin, skill: Box::new(skill), can_fork: false, held: None });
     let shown = bench.view().part(Part::Skills);
     assert_eq!(shown.matches("</skill>").count(), 1, "{shown}");
     assert!(shown.contains("version=\"1.2\"") && shown.contains("\"tool\":\"sql/query\""));
@@ -539,7 +550,7 @@ fn a09_a_large_skill_is_paged_with_its_size() {
         ..bench.prepared("sales")
     };
     let origin = bench.asks("open");
-    bench.apply(Command::OpenSkill { origin, skill: Box::new(skill), can_fork: false });
+    bench.apply(Command::OpenSkill { origin, skill: Box::new(skill), can_fork: false, held: None });
     let shown = bench.view().part(Part::Skills);
     assert!(
         shown.contains(" of 10000\" next=\"skill:sales@"),

@@ -118,8 +118,8 @@ fn what_is_not_checked_is_named() {
             "/properties/a/$ref",
             "/properties/b/type",
             "/properties/c",
-            "/properties/e/items/not",
-            "/properties/e/pattern"
+            "/properties/e/pattern",
+            "/properties/e/items/not"
         ]
     );
     assert!(check_schema(&schema, &json!({"a": 1, "b": 1})).is_empty());

@@ -114,7 +114,7 @@ impl Session {
         };
         let id = ticket.id();
         let (outcome, output, result) = match workspace.toolbox().run_command(ticket, cancel) {
-            Outcome::Done { exit, output, dropped } => {
+            Outcome::Done { exit, output, dropped, .. } => {
                 let outcome = CallOutcome::Done { exit, output: Blob::of(&output), dropped };
                 let result = if exit == 0 {
                     Ok(output.trim_end().to_owned())

@@ -17,7 +17,7 @@ use concertina_core::session::{
 };
 use concertina_store::{Durability, Store, StoreError};
 use concertina_tokens::O200k;
-use concertina_types::{Blob, Digest, Event, Fact, SessionId, limits};
+use concertina_types::{Blob, Digest, Event, Fact, SessionId, SessionMode, limits};
 
 use crate::clock::{new_session_id, now};
 use crate::error::RuntimeError;
@@ -36,6 +36,8 @@ pub struct Started {
     pub parent: Option<(SessionId, u32)>,
     /// What it runs under, where that is not what the workspace says.
     pub settings: Option<Settings>,
+    /// How what is opened reaches the model.
+    pub mode: SessionMode,
 }
 
 /// What a request led to.
@@ -51,6 +53,16 @@ pub struct Reply {
     pub needs_approval: Vec<NeedsApproval>,
     /// The skill that is to run apart; the caller runs it and joins the result.
     pub fork: Option<Box<PreparedSkill>>,
+}
+
+/// What became of a request to run a tool.
+#[derive(Debug)]
+#[must_use = "an admitted call without an outcome stays under way"]
+pub enum Admission {
+    /// It may run, once.
+    Admitted(Ticket),
+    /// It may not: what the asker is told.
+    Answered(Box<Reply>),
 }
 
 /// A session that lives.
@@ -69,6 +81,8 @@ pub struct Session {
 pub(crate) struct Applied {
     pub(crate) reply: Reply,
     pub(crate) ticket: Option<Ticket>,
+    /// What was shown of the index.
+    pub(crate) shown: Option<String>,
 }
 
 impl Session {
@@ -92,6 +106,7 @@ impl Session {
         session.apply(&Command::Start {
             principal: started.principal.unwrap_or_else(|| OWNER.to_owned()),
             parent: started.parent,
+            mode: started.mode,
             settings: text,
         })?;
         session.take_note(workspace)?;
@@ -196,11 +211,12 @@ impl Session {
         self.apply(&Command::Task { text: text.into() }).map(drop)
     }
 
-    /// Begins a turn: looks for changes in the workspace and shows what is new.
-    pub fn turn(&mut self, workspace: &mut Workspace) -> Result<(), RuntimeError> {
+    /// Begins a turn: looks for changes in the workspace and shows what is new. Gives what was
+    /// shown, where something was.
+    pub fn turn(&mut self, workspace: &mut Workspace) -> Result<Option<String>, RuntimeError> {
         workspace.refresh();
         self.take_note(workspace)?;
-        self.apply(&Command::Turn).map(drop)
+        Ok(self.apply(&Command::Turn)?.shown)
     }
 
     /// Folds the conversation; the index is shown again, once.
@@ -269,7 +285,7 @@ impl Session {
             let reply = |answer, refusal, fork| Reply { answer, refusal, fork, ..Reply::default() };
             if decision.drafts.is_empty() {
                 let reply = reply(decision.answer, decision.refusal, decision.fork);
-                return Ok(Applied { reply, ticket: None });
+                return Ok(Applied { reply, ticket: None, shown: None });
             }
             for text in &decision.content {
                 self.store.content.put(text.as_bytes())?;
@@ -284,17 +300,28 @@ impl Session {
                 Err(StoreError::Conflict { .. }) => self.catch_up()?,
                 Err(error) => return Err(error.into()),
                 Ok(events) => {
-                    for text in decision.content {
-                        self.shelf.put(text);
+                    // What is never rendered here is fetched when it is asked for.
+                    if self.mode_after(&events) == SessionMode::Owned {
+                        for text in decision.content {
+                            self.shelf.put(text);
+                        }
                     }
                     let ticket = decision.intent.map(|intent| intent.admit(&events)).transpose()?;
                     self.advance(&events);
                     let reply = reply(decision.answer, decision.refusal, decision.fork);
-                    return Ok(Applied { reply, ticket });
+                    return Ok(Applied { reply, ticket, shown: decision.shown });
                 }
             }
         }
         Err(RuntimeError::Contended(self.id.clone()))
+    }
+
+    /// The mode once `events` have happened: the first of a session says it.
+    fn mode_after(&self, events: &[Event]) -> SessionMode {
+        match events.first().map(|event| &event.fact) {
+            Some(Fact::SessionStarted { mode, .. }) => *mode,
+            _ => self.state.mode,
+        }
     }
 
     fn advance(&mut self, events: &[Event]) {

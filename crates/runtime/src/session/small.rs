@@ -36,7 +36,12 @@ impl Session {
                 && skill.commands.is_empty()
             {
                 let skill = Box::new(skill);
-                self.apply(&Command::OpenSkill { origin: origin.clone(), skill, can_fork: false })?;
+                self.apply(&Command::OpenSkill {
+                    origin: origin.clone(),
+                    skill,
+                    can_fork: false,
+                    held: None,
+                })?;
             }
         }
         Ok(())

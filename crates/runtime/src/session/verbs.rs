@@ -6,13 +6,13 @@ use concertina_core::session::{
 };
 use concertina_format::expand::{Profile, Variables};
 use concertina_types::{
-    Blob, CallOutcome, DisclosureKind, LineRange, Ref, SkillId, Subject, ToolName, limits,
+    Blob, CallId, CallOutcome, DisclosureKind, LineRange, Ref, SkillId, Subject, ToolName, limits,
 };
 use serde_json::Value;
 
 use super::commands::CommandPolicy;
 use super::part::part_text;
-use super::{Reply, Session};
+use super::{Admission, Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
 use crate::find::{FindRequest, Found, section_documents};
@@ -34,6 +34,8 @@ pub struct OpenOptions {
     pub can_fork: bool,
     /// What happens where a command in the skill's text may not run.
     pub commands: CommandPolicy,
+    /// The digest of a skill's text that the asker still holds.
+    pub held: Option<String>,
     /// Stops a command that runs.
     pub cancel: Cancel,
 }
@@ -163,6 +165,9 @@ impl Session {
         options: &OpenOptions,
     ) -> Result<Reply, RuntimeError> {
         let request = format!("open {reference}");
+        if matches!(reference.trim(), "menu" | "menu:" | "menu:/") {
+            return Ok(self.apply(&Command::OpenRoot { origin })?.reply);
+        }
         let parsed = match parse(reference, options.part.as_deref()) {
             Ok(parsed) => parsed,
             Err(reason) => return self.refuse(origin, request, "BAD_REF", reason),
@@ -253,6 +258,7 @@ impl Session {
                     origin,
                     skill: Box::new(skill.clone()),
                     can_fork: options.can_fork,
+                    held: options.held.clone(),
                 };
                 let mut reply = self.apply(&command)?.reply;
                 reply.needs_approval = needs_approval;
@@ -335,19 +341,49 @@ impl Session {
         arguments: Value,
         cancel: &Cancel,
     ) -> Result<Reply, RuntimeError> {
+        match self.admit(origin.clone(), tool, arguments)? {
+            Admission::Answered(reply) => Ok(*reply),
+            Admission::Admitted(ticket) => {
+                let id = ticket.id();
+                let outcome = workspace.toolbox().run(ticket, cancel);
+                self.finish(origin, id, outcome)
+            }
+        }
+    }
+
+    /// The first half of a call: what is admitted gives a ticket for
+    /// [`Toolbox::start`](crate::tools::Toolbox::start), and how that ended is told to
+    /// [`Session::finish`]. In between, the session is free for others.
+    pub fn admit(
+        &mut self,
+        origin: Origin,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<Admission, RuntimeError> {
         let tool = match ToolName::new(tool.strip_prefix("tool:").unwrap_or(tool)) {
             Ok(tool) => tool,
             Err(error) => {
-                return self.refuse(origin, format!("call {tool}"), "BAD_REF", error.to_string());
+                let request = format!("call {tool}");
+                let reply = self.refuse(origin, request, "BAD_REF", error.to_string())?;
+                return Ok(Admission::Answered(Box::new(reply)));
             }
         };
-        let command = Command::Call { origin: origin.clone(), tool, arguments };
-        let applied = self.apply(&command)?;
-        let Some(ticket) = applied.ticket else { return Ok(applied.reply) };
-        let id = ticket.id();
-        let outcome = workspace.toolbox().run(ticket, cancel);
+        let applied = self.apply(&Command::Call { origin, tool, arguments })?;
+        Ok(match applied.ticket {
+            Some(ticket) => Admission::Admitted(ticket),
+            None => Admission::Answered(Box::new(applied.reply)),
+        })
+    }
+
+    /// The second half of a call: what came of it, on the record, and what the asker is told.
+    pub fn finish(
+        &mut self,
+        origin: Origin,
+        id: CallId,
+        outcome: Outcome,
+    ) -> Result<Reply, RuntimeError> {
         let (outcome, output) = match outcome {
-            Outcome::Done { exit, output, dropped } => {
+            Outcome::Done { exit, output, dropped, .. } => {
                 (CallOutcome::Done { exit, output: Blob::of(&output), dropped }, output)
             }
             Outcome::Failed { code, message } => {

@@ -89,7 +89,7 @@ pub(super) fn run(invocation: &Invocation, executor: &dyn Executor, cancel: &Can
                 output.push_str("[standard error]\n");
                 output.push_str(&errors);
             }
-            Outcome::Done { exit: done.exit, output, dropped: done.dropped }
+            Outcome::done(done.exit, output, done.dropped)
         }
     }
 }

@@ -15,8 +15,11 @@ use std::time::Duration;
 
 use concertina_core::session::Ticket;
 use concertina_types::{ToolName, limits};
+use futures_util::future::BoxFuture;
+use serde_json::Value;
 
 use crate::Cancel;
+use crate::upstream::{Call, Caller, Nobody, Upstreams};
 
 pub(crate) use define::define;
 pub use exec::ExecTool;
@@ -25,7 +28,7 @@ pub use executor::{Execution, ExecutionError, Executor, Invocation, PlainExecuto
 pub use sqlite::SqliteTool;
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// It ran to its end.
     Done {
@@ -35,6 +38,8 @@ pub enum Outcome {
         output: String,
         /// Bytes dropped because of a limit.
         dropped: u64,
+        /// What came besides text, for whoever can pass it on.
+        attached: Option<Box<Attached>>,
     },
     /// It did not run, or was stopped.
     Failed {
@@ -45,8 +50,53 @@ pub enum Outcome {
     },
 }
 
+/// What a server's tool returned besides text, as its protocol has it. Never on the record: the
+/// record has the text that stands for it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Attached {
+    /// All pieces of content, text among them, in order.
+    pub content: Vec<Value>,
+    /// The structured result.
+    pub structured: Option<Value>,
+    /// What the server says about the result.
+    pub meta: Option<Value>,
+}
+
+/// A call that was started.
+pub enum Running {
+    /// It runs where it is told to, and keeps that thread busy.
+    Here(Box<dyn FnOnce() -> Outcome + Send>),
+    /// It runs elsewhere; the future waits for it, on any executor.
+    Elsewhere(BoxFuture<'static, Outcome>),
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Here(_) => "Here",
+            Self::Elsewhere(_) => "Elsewhere",
+        })
+    }
+}
+
+impl Running {
+    /// Waits for the end, on this thread.
+    pub fn wait(self) -> Outcome {
+        match self {
+            Self::Here(run) => run(),
+            Self::Elsewhere(outcome) => futures_executor::block_on(outcome),
+        }
+    }
+}
+
 impl Outcome {
-    fn failed(code: &str, message: impl Into<String>) -> Self {
+    /// It ran to its end and gave text only.
+    pub fn done(exit: i32, output: impl Into<String>, dropped: u64) -> Self {
+        Self::Done { exit, output: output.into(), dropped, attached: None }
+    }
+
+    /// It did not run, or was stopped.
+    pub fn failed(code: &str, message: impl Into<String>) -> Self {
         Self::Failed { code: code.to_owned(), message: message.into() }
     }
 }
@@ -79,6 +129,8 @@ pub struct Toolbox {
     workspace: PathBuf,
     /// What commands of skills see of the environment.
     environment: Vec<(String, String)>,
+    /// The servers that bring tools.
+    upstreams: Option<Arc<dyn Upstreams>>,
 }
 
 impl std::fmt::Debug for Toolbox {
@@ -94,7 +146,7 @@ impl Toolbox {
         executor: Arc<dyn Executor>,
         workspace: PathBuf,
     ) -> Self {
-        Self { runners, executor, workspace, environment: Vec::new() }
+        Self { runners, executor, workspace, environment: Vec::new(), upstreams: None }
     }
 
     /// The same, with the environment that commands of skills see.
@@ -104,29 +156,48 @@ impl Toolbox {
         self
     }
 
-    /// Runs the call that `ticket` admits. The ticket is gone afterwards, whatever happens.
-    #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
+    /// Lets `upstreams` run what is not defined here.
+    pub(crate) fn attach(&mut self, upstreams: Arc<dyn Upstreams>) {
+        self.upstreams = Some(upstreams);
+    }
+
+    /// Runs the call that `ticket` admits, with nobody to talk back to. The ticket is gone
+    /// afterwards, whatever happens.
     pub fn run(&self, ticket: Ticket, cancel: &Cancel) -> Outcome {
-        match self.runners.get(ticket.tool()) {
-            None => Outcome::failed(
-                "TOOL_GONE",
-                format!(
-                    "{} is no longer defined in the settings, so it was not run",
-                    ticket.tool()
-                ),
-            ),
-            Some(Runner::Exec(tool)) => {
-                tool.run(ticket.arguments(), self.executor.as_ref(), &self.workspace, cancel)
+        self.start(ticket, cancel, Arc::new(Nobody)).wait()
+    }
+
+    /// Starts the call that `ticket` admits. The ticket is gone afterwards, whatever happens.
+    #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
+    pub fn start(&self, ticket: Ticket, cancel: &Cancel, caller: Arc<dyn Caller>) -> Running {
+        let (tool, arguments) = (ticket.tool().clone(), ticket.arguments().clone());
+        let cancel = cancel.clone();
+        match (self.runners.get(&tool).cloned(), &self.upstreams) {
+            (Some(Runner::Exec(program)), _) => {
+                let (executor, workspace) = (Arc::clone(&self.executor), self.workspace.clone());
+                Running::Here(Box::new(move || {
+                    program.run(&arguments, executor.as_ref(), &workspace, &cancel)
+                }))
             }
-            Some(Runner::Sqlite(tool)) => tool.run(ticket.arguments(), cancel),
+            (Some(Runner::Sqlite(database)), _) => {
+                Running::Here(Box::new(move || database.run(&arguments, &cancel)))
+            }
+            (None, Some(upstreams)) => {
+                Running::Elsewhere(upstreams.call(Call { tool, arguments, cancel, caller }))
+            }
+            (None, None) => {
+                let text =
+                    format!("{tool} is no longer defined in the settings, so it was not run");
+                Running::Here(Box::new(move || Outcome::failed("TOOL_GONE", text)))
+            }
         }
     }
 
     /// Runs the command of a skill that `ticket` admits: its argument vector, in the workspace.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
     pub(crate) fn run_command(&self, ticket: Ticket, cancel: &Cancel) -> Outcome {
-        let argv = ticket.arguments().get("argv").and_then(serde_json::Value::as_array);
-        let words = argv.into_iter().flatten().filter_map(serde_json::Value::as_str);
+        let argv = ticket.arguments().get("argv").and_then(Value::as_array);
+        let words = argv.into_iter().flatten().filter_map(Value::as_str);
         let argv: Vec<String> = words.map(str::to_owned).collect();
         let invocation = Invocation {
             argv,

@@ -61,7 +61,7 @@ impl SqliteTool {
             Err(outcome) => return outcome,
         };
         match self.query(&path, query, cancel) {
-            Ok(output) => Outcome::Done { exit: 0, output, dropped: 0 },
+            Ok(output) => Outcome::done(0, output, 0),
             Err(error) => explain(&path, &error, cancel),
         }
     }

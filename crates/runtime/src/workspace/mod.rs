@@ -23,6 +23,7 @@ use crate::sources::{
 use crate::tools::{Executor, PlainExecutor, Toolbox, define, environment};
 use crate::touch::{Nested, NestedSearch};
 use crate::trust::Trust;
+use crate::upstream::Upstreams;
 
 pub use trusted::Brought;
 
@@ -98,6 +99,8 @@ pub struct Workspace {
     trust: Option<(PathBuf, Trust)>,
     nested: NestedSearch,
     toolbox: Toolbox,
+    /// The servers that bring tools.
+    upstreams: Option<Arc<dyn Upstreams>>,
     sources: Vec<Box<dyn Source>>,
     snapshot: Arc<Snapshot>,
     /// The snapshot as stored: its text and its address, made once.
@@ -140,6 +143,7 @@ impl Workspace {
         let mut workspace = Self {
             toolbox: Toolbox::new(defined.runners, executor, root.clone())
                 .with_environment(environment(&[], options.variable)),
+            upstreams: None,
             root,
             loaded,
             settings,
@@ -190,6 +194,13 @@ impl Workspace {
     /// What runs tools.
     pub fn toolbox(&self) -> &Toolbox {
         &self.toolbox
+    }
+
+    /// Takes the tools of `upstreams` into the catalogue, now and whenever they change.
+    pub fn attach(&mut self, upstreams: Arc<dyn Upstreams>) {
+        self.toolbox.attach(Arc::clone(&upstreams));
+        self.upstreams = Some(upstreams);
+        self.refresh();
     }
 
     /// Bytes read from skill files for the index.

@@ -29,6 +29,8 @@ pub struct Decision {
     pub answer: Option<Answer>,
     /// Why the request was not met, where it was not. The answer says the same.
     pub refusal: Option<Refusal>,
+    /// What the model was shown of the index without having asked.
+    pub shown: Option<String>,
     /// The call to run once the events are in the log.
     pub intent: Option<Intent>,
     /// The skill to fork once the events are in the log.
@@ -39,8 +41,8 @@ pub struct Decision {
 pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command) -> Decision {
     let mut deciding = Deciding::new(state, world, now);
     match command {
-        Command::Start { principal, parent, settings } => {
-            deciding.start(principal, parent, settings);
+        Command::Start { principal, parent, mode, settings } => {
+            deciding.start(principal, parent, mode, settings);
         }
         Command::Settings { settings } => deciding.settings(settings),
         Command::Index { snapshot } => deciding.index(snapshot),
@@ -50,9 +52,10 @@ pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command
         Command::Find { origin, query, hits, enough } => {
             deciding.find(&origin, query, &hits, enough);
         }
-        Command::OpenSkill { origin, skill, can_fork } => {
-            deciding.open_skill(&origin, skill, can_fork);
+        Command::OpenSkill { origin, skill, can_fork, held } => {
+            deciding.open_skill(&origin, skill, can_fork, held.as_deref());
         }
+        Command::OpenRoot { origin } => deciding.open_root(&origin),
         Command::OpenMenu { origin, menu } => deciding.open_menu(&origin, &menu),
         Command::OpenTool { origin, tool } => deciding.open_tool(&origin, &tool),
         Command::Show { origin, shown } => deciding.show(&origin, shown),

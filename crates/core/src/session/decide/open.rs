@@ -1,8 +1,8 @@
 //! Skills unfolded, and parts of things shown.
 
 use concertina_types::{
-    Blob, Disclosed, DisclosureKind, Fact, LineRange, OpenMode, OpenedSkill, Ref, SkillId, Subject,
-    limits,
+    Blob, Disclosed, DisclosureKind, Fact, LineRange, OpenMode, OpenedSkill, Ref, SessionMode,
+    SkillId, Subject, limits,
 };
 
 use super::super::answer::Refusal;
@@ -14,9 +14,12 @@ use super::draft::{Deciding, actor};
 use super::fold::definition;
 use crate::catalog::search::nearest_names;
 use crate::catalog::{SkillEntry, ToolEntry, listing};
-use crate::context::{SizeClass, block, disarm, excerpt, excerpt_within};
+use crate::context::{Excerpt, SizeClass, block, disarm, excerpt, excerpt_within};
 use crate::policy::{Decision, Effect};
 use crate::procedure;
+
+/// What is set aside for the words before a skill's text, in bytes.
+const NOTES_BYTES: usize = 1_000;
 
 impl<'a> Deciding<'a> {
     pub(super) fn open_skill(
@@ -24,6 +27,7 @@ impl<'a> Deciding<'a> {
         origin: &Origin,
         mut skill: Box<PreparedSkill>,
         can_fork: bool,
+        held: Option<&str>,
     ) {
         let request = format!("open skill:{}", skill.id);
         match self.openable(origin, &skill.id) {
@@ -32,7 +36,7 @@ impl<'a> Deciding<'a> {
             Err(refusal) => return self.refuse(origin, request, refusal),
         }
         match skill.mode {
-            OpenMode::Inline => self.open_inline(origin, &skill),
+            OpenMode::Inline => self.open_inline(origin, &skill, held),
             OpenMode::Fork | OpenMode::Delegate if can_fork => self.fork(origin, request, skill),
             OpenMode::Fork | OpenMode::Delegate => self.delegate(origin, &skill),
         }
@@ -90,7 +94,7 @@ impl<'a> Deciding<'a> {
         Refusal::new("NOT_FOUND", format!("there is no skill:{id}; {hint}"))
     }
 
-    fn open_inline(&mut self, origin: &Origin, skill: &PreparedSkill) {
+    fn open_inline(&mut self, origin: &Origin, skill: &PreparedSkill, held: Option<&str>) {
         let id = &skill.id;
         let reference = Ref::skill(id.clone());
         let mut opened = OpenedSkill { by: origin.subject, ..skill.opened() };
@@ -106,7 +110,11 @@ impl<'a> Deciding<'a> {
             .collect();
         let shown = self.skill_text(skill, &tools);
         let known = self.state.opened(id);
-        if known.is_some_and(|known| known.opened.text == Blob::of(&shown)) {
+        let is_held = match self.state.mode {
+            SessionMode::Owned => true,
+            SessionMode::Blind => held.is_some_and(|held| skill.digest.is_abbreviated(held)),
+        };
+        if is_held && known.is_some_and(|known| known.opened.text == Blob::of(&shown)) {
             let text = format!("{reference} is already open, unchanged; its text stands above.");
             return self.answer(origin, disarm(&text), false, Vec::new());
         }
@@ -122,7 +130,7 @@ impl<'a> Deciding<'a> {
             notes.push("It changed since it was last opened.".to_owned());
         }
         opened.tokens = self.world.counter.count(&shown);
-        opened.text = self.keep(shown);
+        opened.text = self.keep(shown.clone());
         let tokens = opened.tokens;
         self.fact(actor(origin), Fact::SkillOpened(Box::new(opened)));
         notes.push(format!("Opened {reference} ({tokens} tokens); its text follows."));
@@ -136,39 +144,32 @@ impl<'a> Deciding<'a> {
             kind: DisclosureKind::Tool,
             tokens: self.world.counter.count(&definition(tool)),
         }));
-        // The text itself stands in the context, not in the answer.
-        self.answer(origin, disarm(&notes.join(" ")), false, disclosed);
+        let notes = disarm(&notes.join(" "));
+        let text = match self.state.mode {
+            // The text itself stands in the context, not in the answer.
+            SessionMode::Owned => notes,
+            SessionMode::Blind => format!("{notes}\n{shown}"),
+        };
+        self.answer(origin, text, false, disclosed);
     }
 
     /// The text of a skill as the model sees it: instructions, the tools it brings, its files.
     fn skill_text(&self, skill: &PreparedSkill, tools: &[&ToolEntry]) -> String {
-        let tokens = self.world.counter.count(&skill.text);
-        let large = SizeClass::of(tokens, self.world.settings.window) == SizeClass::Large;
-        // A large skill is paged; every page says what it is a part of.
-        let limit = if large { 4 * limits::RESULT_BYTES } else { usize::MAX };
-        let page = excerpt(&skill.text, None, limit);
-        let digest = skill.digest.short();
-        let mut attributes = vec![("name", skill.id.as_str()), ("digest", digest.as_str())];
-        if let Some(version) = &skill.version {
-            attributes.push(("version", version));
-        }
         let reference = Ref::skill(skill.id.clone());
-        let lines = page.next().map(|next| {
-            (
-                format!("1-{} of {}", page.lines.last, page.total),
-                at_lines(&reference, next).to_string(),
-            )
-        });
-        if let Some((shown, next)) = &lines {
-            attributes.push(("lines", shown));
-            attributes.push(("next", next));
-        }
-        let mut text = block("skill", &attributes, page.text);
+        let mut rest = String::new();
         if !tools.is_empty() {
             let definitions: Vec<String> = tools.iter().map(|tool| definition(tool)).collect();
-            text.push('\n');
+            let mut definitions = definitions.join("\n");
+            // Where the text stands in one answer, there is room for it before there is for these.
+            if self.state.mode == SessionMode::Blind && definitions.len() > limits::RESULT_BYTES / 3
+            {
+                let names: Vec<String> =
+                    tools.iter().map(|tool| Ref::Tool(tool.name.clone()).to_string()).collect();
+                definitions = format!("open one for its arguments: {}", names.join(", "));
+            }
+            rest.push('\n');
             let from = reference.to_string();
-            text.push_str(&block("tools", &[("from", &from)], &definitions.join("\n")));
+            rest.push_str(&block("tools", &[("from", &from)], &definitions));
         }
         let files: Vec<String> = skill
             .knowledge
@@ -180,10 +181,41 @@ impl<'a> Deciding<'a> {
             .collect();
         if !files.is_empty() {
             let files: Vec<&str> = files.iter().map(String::as_str).collect();
-            text.push_str("\nMore, when needed: ");
-            text.push_str(&disarm(&listing::some(&files)));
+            rest.push_str("\nMore, when needed: ");
+            rest.push_str(&disarm(&listing::some(&files)));
         }
-        text
+        let digest = skill.digest.short();
+        let whole = |page: &Excerpt<'_>| {
+            let mut attributes = vec![("name", skill.id.as_str()), ("digest", digest.as_str())];
+            if let Some(version) = &skill.version {
+                attributes.push(("version", version));
+            }
+            let lines = page.next().map(|next| {
+                (
+                    format!("1-{} of {}", page.lines.last, page.total),
+                    at_lines(&reference, next).to_string(),
+                )
+            });
+            if let Some((shown, next)) = &lines {
+                attributes.push(("lines", shown));
+                attributes.push(("next", next));
+            }
+            block("skill", &attributes, page.text)
+        };
+        let tokens = self.world.counter.count(&skill.text);
+        let large = SizeClass::of(tokens, self.world.settings.window) == SizeClass::Large;
+        // A large skill is paged; every page says what it is a part of.
+        let text = match self.state.mode {
+            SessionMode::Blind => {
+                let room = limits::RESULT_BYTES.saturating_sub(rest.len() + NOTES_BYTES);
+                excerpt_within(&skill.text, None, room, whole)
+            }
+            SessionMode::Owned if large => {
+                whole(&excerpt(&skill.text, None, 4 * limits::RESULT_BYTES))
+            }
+            SessionMode::Owned => whole(&excerpt(&skill.text, None, usize::MAX)),
+        };
+        text + &rest
     }
 
     pub(super) fn show(&mut self, origin: &Origin, shown: Shown) {

@@ -1,7 +1,8 @@
 //! What a turn shows, and how the context is folded.
 
 use concertina_types::{
-    Actor, Blob, CallOutcome, Fact, ListingKind, Ref, SessionId, SkillId, Tokens, limits,
+    Actor, Blob, CallOutcome, Fact, ListingKind, Ref, SessionId, SessionMode, SkillId, Tokens,
+    limits,
 };
 
 use super::super::answer::Refusal;
@@ -21,6 +22,7 @@ impl Deciding<'_> {
         &mut self,
         principal: String,
         parent: Option<(SessionId, u32)>,
+        mode: SessionMode,
         settings: String,
     ) {
         if self.state.session.is_some() {
@@ -30,7 +32,7 @@ impl Deciding<'_> {
         }
         let settings = self.keep(settings);
         let (parent, depth) = parent.map_or((None, 0), |(parent, depth)| (Some(parent), depth));
-        self.fact(Actor::System, Fact::SessionStarted { principal, parent, depth, settings });
+        self.fact(Actor::System, Fact::SessionStarted { principal, parent, depth, mode, settings });
     }
 
     /// Takes note of what happened outside. Nothing that opens, admits or settles comes this way.
@@ -111,10 +113,22 @@ impl Deciding<'_> {
         }
     }
 
+    /// Shows the categories of tools that can be opened next, and the tools that stand outside.
+    pub(super) fn open_root(&mut self, origin: &Origin) {
+        let page = standing_tools(self.state, self.world, &Budget::tools());
+        let text = match page.as_str() {
+            "" => {
+                "No tool is visible now, and there is no menu to open. Skills may bring tools; use find."
+            }
+            page => page,
+        };
+        self.answer(origin, text, false, Vec::new());
+    }
+
     /// Shows the whole index, once an epoch.
     fn disclose_index(&mut self) {
         let (state, world) = (self.state, self.world);
-        let tools = standing_tools(state, world);
+        let tools = standing_tools(state, world, &self.tools_budget());
         let used = |id: &SkillId| state.used.get(id).copied().unwrap_or_default();
         let listed = world.snapshot.skills.iter().filter(|entry| is_listed(state, world, entry));
         let budget = self.index_budget(&tools);
@@ -128,8 +142,9 @@ impl Deciding<'_> {
         let then = State { activated: state.listed_activated.clone(), ..state.clone() };
         let shown_then = |entry: &SkillEntry| is_listed(&then, world, entry);
         let diff = world.snapshot.diff(listed, &shown, &shown_then);
-        let mut tools = standing_tools(state, world);
-        if tools == standing_tools(state, &World { snapshot: listed, ..*world }) {
+        let budget = self.tools_budget();
+        let mut tools = standing_tools(state, world, &budget);
+        if tools == standing_tools(state, &World { snapshot: listed, ..*world }, &budget) {
             tools.clear();
         }
         let used = |id: &SkillId| state.used.get(id).copied().unwrap_or_default();
@@ -149,6 +164,7 @@ impl Deciding<'_> {
         };
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let tokens = self.world.counter.count(&text);
+        self.decision.shown = Some(text.clone()).filter(|text| !text.is_empty());
         let fact = Fact::ListingDisclosed {
             listing: kind,
             text: self.keep(text),
@@ -161,8 +177,22 @@ impl Deciding<'_> {
         self.fact(Actor::System, fact);
     }
 
+    /// What the names of tools and categories may take.
+    fn tools_budget(&self) -> Budget {
+        match self.state.mode {
+            SessionMode::Owned => Budget::tools(),
+            SessionMode::Blind => {
+                Budget { tokens: Tokens(limits::ROOT_PART_TOKENS), ..Budget::tools() }
+            }
+        }
+    }
+
     /// What the skills may take, so that the first turn as a whole stays below its limit.
     fn index_budget(&self, tools: &str) -> Budget {
+        if self.state.mode == SessionMode::Blind {
+            let tokens = Tokens(limits::ROOT_PART_TOKENS);
+            return Budget { tokens, ..self.world.settings.listing_budget() };
+        }
         let fixed = View {
             tools: tool_definitions(),
             system: vec![super::super::view::Block {
@@ -270,8 +300,8 @@ impl Deciding<'_> {
 
 /// The tools and categories that stand whatever skill is open: those that come with a skill are
 /// shown with its text.
-fn standing_tools(state: &State, world: &World<'_>) -> String {
+fn standing_tools(state: &State, world: &World<'_>, budget: &Budget) -> String {
     let mut tools = visible_tools(state, world);
     tools.retain(|tool| tool.needs_skill == NeedsSkill::No);
-    listing::tools(&tools, &menus(state, world), &Budget::tools(), world.counter).text
+    listing::tools(&tools, &menus(state, world), budget, world.counter).text
 }

@@ -1,0 +1,9 @@
+//! The protocol MCP, on both sides: the server that clients see, and the servers behind it.
+//!
+//! - [`server`]: four tools, prompts, resources and skills for any client;
+//! - [`upstream`]: the servers whose tools are called through it.
+//!
+//! `rmcp` is used here and nowhere else.
+
+pub mod server;
+pub mod upstream;

@@ -1,0 +1,1 @@
+//! The servers whose tools are called through this one.

@@ -1,0 +1,2 @@
+//! The tests of this crate, in one program.
+#![cfg(test)]

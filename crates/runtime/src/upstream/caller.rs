@@ -1,0 +1,32 @@
+//! Whoever called a tool, as far as its server may talk back.
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+/// Takes what a server says while a call runs.
+pub trait Caller: Send + Sync {
+    /// The server says how far it is: `done` of `total`.
+    fn progress(&self, done: f64, total: Option<f64>, message: Option<String>);
+
+    /// The server logs something, as its protocol has it: an object with `level` and `data`.
+    fn log(&self, entry: Value);
+
+    /// The server asks a person something, as its protocol has it: the parameters of an elicitation.
+    /// The answer is an object with `action` (`accept`, `decline` or `cancel`) and, where it was
+    /// accepted, `content`.
+    fn elicit(&self, question: Value) -> BoxFuture<'static, Value>;
+}
+
+/// A caller who hears nothing and declines every question.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Caller for Nobody {
+    fn progress(&self, _: f64, _: Option<f64>, _: Option<String>) {}
+
+    fn log(&self, _: Value) {}
+
+    fn elicit(&self, _: Value) -> BoxFuture<'static, Value> {
+        Box::pin(std::future::ready(json!({"action": "decline"})))
+    }
+}

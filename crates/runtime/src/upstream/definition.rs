@@ -1,0 +1,51 @@
+//! A server as settings define it.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// A server, and which settings define it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// As it is called in the settings, made fit for a tool's name.
+    pub name: String,
+    /// How it is reached.
+    pub reach: Reach,
+    /// The settings file.
+    pub from: PathBuf,
+    /// Whose file it is, such as `concertina`, `project` or a client's name.
+    pub by: String,
+    /// Whether it may be started: it is a person's own, or the workspace's and trusted as it is now.
+    pub trusted: bool,
+}
+
+/// How a server is reached. Secrets stand in it, so it is never printed.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// A program that speaks on its standard streams.
+    Program {
+        /// The program and its arguments.
+        argv: Vec<String>,
+        /// The whole environment that it gets.
+        environment: Vec<(String, String)>,
+        /// Where it runs.
+        directory: PathBuf,
+    },
+    /// An address.
+    Address {
+        /// The address.
+        url: String,
+        /// Headers that are sent with every request, such as a bearer token.
+        headers: Vec<(String, String)>,
+    },
+}
+
+impl std::fmt::Debug for Reach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Program { .. } => "Program",
+            Self::Address { .. } => "Address",
+        })
+    }
+}
