@@ -67,3 +67,9 @@ pub const DISCOVERY_DEPTH: usize = 6;
 pub const APPEND_ATTEMPTS: u32 = 20;
 /// Times a failed model request is tried again.
 pub const MODEL_RETRIES: u32 = 4;
+/// One message from a client, in bytes. The largest honest one is a call's arguments: a file's text.
+pub const MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+/// One message from a server behind this one, in bytes: an answer may hold images.
+pub const UPSTREAM_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+/// Requests of one client that may be under way, so that a client cannot fill the memory.
+pub const MESSAGES_UNDER_WAY: usize = 20_000;
