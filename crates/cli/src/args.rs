@@ -69,6 +69,8 @@ pub(crate) enum Command {
     /// Begin, look at and take up sessions
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Serve skills and tools to an MCP client on standard input and output
+    Mcp(McpArgs),
     /// Count the tokens of a file, or of standard input with `-`
     Tokens(TokensArgs),
     /// Print a completion script for a shell
@@ -397,6 +399,9 @@ pub(crate) enum SessionCommand {
     New {
         #[command(flatten)]
         place: PlaceArgs,
+        /// Who composes the requests to the model
+        #[arg(long, value_name = "MODE", default_value = "owned")]
+        mode: ModeArg,
         /// The size of the model's window, in tokens
         #[arg(long, value_name = "TOKENS")]
         window: Option<u64>,
@@ -463,6 +468,28 @@ pub(crate) enum SessionCommand {
         /// The session; `last` is the one written to last
         id: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// The session to go on in [default: the one that `CONCERTINA_SESSION` names, or a new one]
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// List the tools that are visible now beside the four, for clients that list again when the
+    /// list changes
+    #[arg(long)]
+    pub(crate) listed: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// Concertina composes every request to the model
+    #[default]
+    Owned,
+    /// Somebody else does: what is opened stands in the answer
+    Blind,
 }
 
 #[derive(Debug, Args)]

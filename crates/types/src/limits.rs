@@ -20,8 +20,14 @@ pub const WINDOW: u64 = 200_000;
 pub const NAME_BYTES: usize = 200;
 /// A reference as the model writes it, in bytes.
 pub const REF_BYTES: usize = 2_048;
-/// One result sent to a model, in bytes: every client observed passes this much uncut.
-pub const RESULT_BYTES: usize = 10_000;
+/// One result that a client passes to its model, in bytes: every client observed passes this much
+/// uncut.
+pub const CLIENT_RESULT_BYTES: usize = 10_000;
+/// One answer, in bytes: with what a client may have to be told before it, it stays below
+/// [`CLIENT_RESULT_BYTES`].
+pub const RESULT_BYTES: usize = CLIENT_RESULT_BYTES - LEAD_BYTES;
+/// What may stand before an answer, in bytes: what changed, what is missing, whose session it is.
+pub const LEAD_BYTES: usize = 1_600;
 /// A line, for addressing: longer ones count as several, so that any part of a text can be shown.
 pub const LINE_BYTES: usize = 4_000;
 /// Everything disclosed on the first turn, in tokens: tools, mechanism, index and card.
@@ -67,3 +73,34 @@ pub const DISCOVERY_DEPTH: usize = 6;
 pub const APPEND_ATTEMPTS: u32 = 20;
 /// Times a failed model request is tried again.
 pub const MODEL_RETRIES: u32 = 4;
+/// One message from a client, in bytes. The largest honest one is a call's arguments: a file's text.
+pub const MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+/// One message from a server behind this one, in bytes: an answer may hold images.
+pub const UPSTREAM_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+/// Requests of one client that may be under way, so that a client cannot fill the memory.
+pub const MESSAGES_UNDER_WAY: usize = 20_000;
+/// How often a server looks for changes of the workspace at most, in milliseconds: a look takes a
+/// few, and a person who edits a skill does not see a second.
+pub const LOOK_MILLISECONDS: u64 = 1_000;
+/// How long a request waits for servers that were never seen and still start, counted from the start
+/// of the process, in seconds: clients give up on a slow answer, and most servers are up by then.
+pub const SETTLE_SECONDS: u64 = 5;
+/// How long a call waits for a person's answer, in seconds.
+pub const QUESTION_SECONDS: u64 = 300;
+/// Calls that wait for a person's answer at once; one more is declined.
+pub const PARKED_CALLS: usize = 256;
+/// What a server may say during one call and nobody has taken yet: more progress than that is
+/// dropped, since the next one says it better.
+pub const SAID_AT_ONCE: usize = 256;
+/// Tools of the workspace itself that run at once; each keeps a thread busy.
+pub const LOCAL_RUNS: usize = 64;
+/// Sessions held in memory; the one used least recently is put aside, and its log brings it back.
+pub const SESSIONS_HELD: usize = 1_024;
+/// One image or sound that is passed on, in bytes of base64: what model providers take.
+pub const MEDIA_BYTES: usize = 5 * 1024 * 1024;
+/// The words that a client gets when it connects, in tokens: some pay for them on every search.
+pub const INSTRUCTION_TOKENS: u64 = 400;
+/// Entries on one page of a list of prompts, resources or skills.
+pub const PAGE_ENTRIES: usize = 100;
+/// How long calls under way may take to end when the server is told to stop, in milliseconds.
+pub const GRACE_MILLISECONDS: u64 = 2_000;

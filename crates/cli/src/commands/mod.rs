@@ -3,6 +3,7 @@
 mod doctor;
 mod explain;
 mod find;
+mod mcp;
 mod open;
 mod run;
 mod session;
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Touch(args) => touch::run(&args, out),
         Command::Trust(args) => trust::run(&args, out),
         Command::Session(command) => session::run(command, out),
+        Command::Mcp(args) => mcp::run(&args, out),
         Command::Tokens(args) => tokens::run(&args, out),
         Command::Completions { shell } => {
             let mut script = Vec::new();

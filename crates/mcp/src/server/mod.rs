@@ -1,5 +1,36 @@
 //! The server that clients see.
+//!
+//! - [`Gateway`]: what all connections share;
+//! - [`Handler`]: one connection, or one request where the protocol knows no connections;
+//! - [`stdio`]: a connection on the standard streams.
+//!
+//! A request is admitted by the session's log and by nothing here: this module turns messages into
+//! `find`, `open`, `call` and `close`, and answers into messages.
 
-/// On whose behalf a request over HTTP is made: put into the request by what checked its token.
-#[derive(Debug, Clone, PartialEq, Eq)]
+mod answer;
+mod caller;
+mod calls;
+mod desk;
+mod flight;
+mod gateway;
+mod handler;
+mod instructions;
+mod names;
+mod notes;
+mod stdio;
+mod tools;
+
+pub use gateway::{Exposure, Gateway, GatewayOptions};
+pub use handler::Handler;
+pub use names::alias;
+pub use stdio::{StdioOptions, stdio};
+
+/// On whose behalf a request comes, as the listener found out. It stands in the extensions of the
+/// HTTP request.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Principal(pub String);
+
+/// A lock is held for moments only, and what it guards is whole after any of them.
+fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
