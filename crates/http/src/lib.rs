@@ -10,10 +10,11 @@
 
 pub mod guard;
 pub mod listen;
-//mod owners;
-//pub mod routes;
+mod owners;
+pub mod routes;
 pub mod token;
 
 pub use guard::{Guard, Names};
 pub use listen::{Listening, ServeError};
+pub use routes::routes;
 pub use token::{Token, TokenError, Tokens};

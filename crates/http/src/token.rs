@@ -104,9 +104,8 @@ impl Tokens {
         Ok(Self(tokens))
     }
 
-    /// The token in the file at `path`; a new one where there is no such file. Gives the token
-    /// itself, too.
-    pub fn kept(path: &Path) -> Result<(Self, String), TokenError> {
+    /// The token in the file at `path`; a new one where there is no such file.
+    pub fn kept(path: &Path) -> Result<Self, TokenError> {
         let failed = |source| TokenError::File { path: path.to_owned(), source };
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory).map_err(failed)?;
@@ -122,14 +121,9 @@ impl Tokens {
         match options.open(path) {
             Ok(mut file) => {
                 file.write_all(format!("{token}\n").as_bytes()).map_err(failed)?;
-                Ok((Self::one(&token), token))
+                Ok(Self::one(&token))
             }
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                let tokens = Self::read(path)?;
-                let text = fs::read_to_string(path).map_err(failed)?;
-                let token = text.split_whitespace().last().unwrap_or_default().to_owned();
-                Ok((tokens, token))
-            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Self::read(path),
             Err(error) => Err(failed(error)),
         }
     }

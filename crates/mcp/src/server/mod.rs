@@ -2,7 +2,8 @@
 //!
 //! - [`Gateway`]: what all connections share;
 //! - [`Handler`]: one connection, or one request where the protocol knows no connections;
-//! - [`stdio`]: a connection on the standard streams.
+//! - [`stdio`]: a connection on the standard streams;
+//! - [`http`]: connections over HTTP, as a service for a router.
 //!
 //! A request is admitted by the session's log and by nothing here: this module turns messages into
 //! `find`, `open`, `call` and `close`, and answers into messages.
@@ -14,6 +15,7 @@ mod desk;
 mod flight;
 mod gateway;
 mod handler;
+mod http;
 mod instructions;
 mod names;
 mod notes;
@@ -22,6 +24,7 @@ mod tools;
 
 pub use gateway::{Exposure, Gateway, GatewayOptions};
 pub use handler::Handler;
+pub use http::{HttpService, http};
 pub use names::alias;
 pub use stdio::{StdioOptions, stdio};
 
