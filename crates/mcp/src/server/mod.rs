@@ -10,6 +10,8 @@
 mod answer;
 mod caller;
 mod calls;
+mod changes;
+mod connection;
 mod desk;
 mod flight;
 mod gateway;
@@ -17,8 +19,13 @@ mod handler;
 mod instructions;
 mod names;
 mod notes;
+mod page;
+mod prompts;
+mod resources;
+mod skills;
 mod stdio;
 mod tools;
+mod uri;
 
 pub use gateway::{Exposure, Gateway, GatewayOptions};
 pub use handler::Handler;
