@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
@@ -71,6 +72,8 @@ pub(crate) enum Command {
     Session(SessionCommand),
     /// Serve skills and tools to an MCP client on standard input and output
     Mcp(McpArgs),
+    /// Serve MCP clients over HTTP
+    Serve(ServeArgs),
     /// Count the tokens of a file, or of standard input with `-`
     Tokens(TokensArgs),
     /// Print a completion script for a shell
@@ -477,6 +480,35 @@ pub(crate) struct McpArgs {
     /// The session to go on in [default: the one that `CONCERTINA_SESSION` names, or a new one]
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// List the tools that are visible now beside the four, for clients that list again when the
+    /// list changes
+    #[arg(long)]
+    pub(crate) listed: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where to listen; port 0 is any free one
+    #[arg(default_value = "127.0.0.1:7337")]
+    pub(crate) address: SocketAddr,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// The tokens that are accepted, one a line: TOKEN, or PRINCIPAL TOKEN [default: one that is made
+    /// once and kept below the state directory]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_token")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Let every program on this machine ask, without a token
+    #[arg(long)]
+    pub(crate) no_token: bool,
+    /// Listen also where other machines can reach it; wants --token-file
+    #[arg(long, requires = "token_file")]
+    pub(crate) remote: bool,
+    /// Answer also to this name in the Host header; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_host: Vec<String>,
+    /// Let pages of this origin ask; may be given several times
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
     /// List the tools that are visible now beside the four, for clients that list again when the
     /// list changes
     #[arg(long)]

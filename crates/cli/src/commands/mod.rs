@@ -6,6 +6,7 @@ mod find;
 mod mcp;
 mod open;
 mod run;
+mod serve;
 mod session;
 mod skill;
 mod skill_check;
@@ -23,6 +24,7 @@ use crate::output::Output;
 pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError> {
     match arguments.command {
         Command::Doctor => doctor::run(out),
+        Command::Serve(args) => serve::run(&args, out),
         Command::Run(args) => run::run(&args, out),
         Command::Skill(SkillCommand::List(args)) => skill::list(&args, out),
         Command::Skill(SkillCommand::Show(args)) => skill::show(&args, out),

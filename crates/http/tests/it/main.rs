@@ -1,2 +1,5 @@
 //! The tests of this crate, in one program.
 #![cfg(test)]
+mod guard;
+mod kit;
+mod listen;

@@ -2,7 +2,8 @@
 //!
 //! - [`Gateway`]: what all connections share;
 //! - [`Handler`]: one connection, or one request where the protocol knows no connections;
-//! - [`stdio`]: a connection on the standard streams.
+//! - [`stdio`]: a connection on the standard streams;
+//! - [`http`]: connections over HTTP, as a service for a router.
 //!
 //! A request is admitted by the session's log and by nothing here: this module turns messages into
 //! `find`, `open`, `call` and `close`, and answers into messages.
@@ -16,6 +17,7 @@ mod desk;
 mod flight;
 mod gateway;
 mod handler;
+mod http;
 mod instructions;
 mod names;
 mod notes;
@@ -29,6 +31,7 @@ mod uri;
 
 pub use gateway::{Exposure, Gateway, GatewayOptions};
 pub use handler::Handler;
+pub use http::{HttpService, http};
 pub use names::alias;
 pub use stdio::{StdioOptions, stdio};
 
