@@ -104,3 +104,35 @@ pub const INSTRUCTION_TOKENS: u64 = 400;
 pub const PAGE_ENTRIES: usize = 100;
 /// How long calls under way may take to end when the server is told to stop, in milliseconds.
 pub const GRACE_MILLISECONDS: u64 = 2_000;
+/// Messages that wait until a server behind this one reads them; one more, and it does not read.
+pub const UPSTREAM_QUEUE: usize = 4_096;
+/// Servers never seen that are started at the same time: dozens at once starve each other.
+pub const STARTING: usize = 4;
+/// How long a server may take to start and list its tools, in seconds: a package may be downloaded.
+pub const START_SECONDS: u64 = 30;
+/// How long a call may be silent, in seconds: what clients wait themselves.
+pub const CALL_SILENT_SECONDS: u64 = 300;
+/// How long a call may take that keeps telling how far it is, in seconds.
+pub const CALL_SECONDS: u64 = 3_600;
+/// Calls under way on one server; the rest waits.
+pub const CALLS_AT_ONCE: usize = 64;
+/// How long a call waits for its place, in seconds.
+pub const PLACE_SECONDS: u64 = 60;
+/// Failures in a row after which a server is left alone for a while.
+pub const START_ATTEMPTS: u32 = 5;
+/// The longest pause between two attempts to start a server, in seconds.
+pub const START_PAUSE_SECONDS: u64 = 60;
+/// Pages of one list. Real ones have a handful.
+pub const LIST_PAGES: usize = 1_000;
+/// Entries of one list. The largest real server seen has 1,500 tools.
+pub const LIST_ENTRIES: usize = 20_000;
+/// The schema of one tool, in bytes: more is no argument list but a document.
+pub const SCHEMA_BYTES: usize = 256 * 1024;
+/// Nesting of a tool's schema. Generated ones reach 15; recursion must end.
+pub const SCHEMA_DEPTH: usize = 64;
+/// Times that a server may ask back within one call.
+pub const INPUT_ROUNDS: usize = 10;
+/// What is kept of a server's standard error, in bytes: its last words.
+pub const STDERR_BYTES: usize = 4_096;
+/// How long servers get to end by themselves, in milliseconds.
+pub const STOP_MILLISECONDS: u64 = 1_000;

@@ -75,6 +75,9 @@ fn says(output: &str, data: &Value) -> bool {
         || serde_json::to_string_pretty(data).is_ok_and(|pretty| output.contains(&pretty))
 }
 
+/// What stands before the words of a tool that says that it failed.
+const FAILED: &str = "error TOOL_FAILED: the tool says that it failed; what it said follows";
+
 /// The result of a tool call. Text and structured form say the same, since some clients show one of
 /// them and some the other. An error says that it is one in its first word, since some clients show
 /// no flag.
@@ -84,16 +87,14 @@ pub(super) fn result(mut lead: Lead, answer: &Answer, extra: Extra) -> CallToolR
         lead.say(line);
     }
     let lead = lead.text();
-    let mut text = match (answer.error, answer.text.starts_with("error ")) {
-        (true, true) if lead.is_empty() => answer.text.clone(),
-        (true, true) => format!("{}\n{lead}", answer.text),
-        (true, false) => {
-            let says = "error TOOL_FAILED: the tool says that it failed; what it said follows";
-            format!("{says}\n{lead}\n{}", answer.text).replacen("\n\n", "\n", 1)
-        }
-        (false, _) if lead.is_empty() => answer.text.clone(),
-        (false, _) => format!("{lead}\n{}", answer.text),
+    let says_so = answer.text.starts_with("error ");
+    let parts = match (answer.error, says_so) {
+        (true, false) => [FAILED, lead.as_str(), answer.text.as_str()],
+        (true, true) => [answer.text.as_str(), lead.as_str(), ""],
+        (false, _) => [lead.as_str(), answer.text.as_str(), ""],
     };
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let mut text = parts.join("\n");
     if text.len() > limits::CLIENT_RESULT_BYTES {
         // Answers and leads have limits of their own, whose sum is below this one.
         text.truncate(text.floor_char_boundary(limits::CLIENT_RESULT_BYTES));

@@ -18,18 +18,16 @@ use serde_json::{Value, json};
 
 use super::answer::{Extra, refused, result};
 use super::caller::{Said, cancelled};
+use super::connection::{Connection, Request, broken};
 use super::desk::Desk;
 use super::flight::{Flight, Landed, Parked, launch};
 use super::gateway::Exposure;
-use super::handler::{Handler, Request, broken, is_modern};
 use super::names::{Meant, meant};
 use super::notes::{self, Lead};
 use super::{lock, tools};
 
 /// The one question that a parked call waits for.
 const QUESTION: &str = "question";
-/// How a request that has no argument for it names its session, in `_meta`.
-const SESSION_KEY: &str = "concertina/session";
 
 /// How a person can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,26 +46,26 @@ enum Step {
     Admitted(concertina_core::session::Ticket),
 }
 
-impl Handler {
+impl Connection {
     pub(super) async fn call(
         &self,
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> CallToolResponse {
         let request = self.request(&context);
         if let Some(handle) = &call.request_state {
-            return self.go_on(handle, call.input_responses, &request.principal, &context).await;
+            return self.go_on(handle, call.input_responses, &request, &context).await;
         }
         let name = call.name.into_owned();
         let arguments = call.arguments.unwrap_or_default();
         let own = tools::is_own(&name);
-        let named = arguments.get("session").filter(|_| own).or(request.meta.get(SESSION_KEY));
-        let named = named.and_then(Value::as_str).map(str::to_owned);
+        let named = arguments.get("session").filter(|_| own).and_then(Value::as_str);
+        let named = named.or_else(|| request.session()).map(str::to_owned);
         let mut lead = Lead::default();
         let desk = match self.desk(&request, named.as_deref(), &mut lead).await {
             Ok(Ok(desk)) => desk,
-            Ok(Err(refusal)) => return Ok(refused(&refusal.code, &refusal.message).into()),
-            Err(error) => return Ok(refused(error.code(), &error.to_string()).into()),
+            Ok(Err(refusal)) => return refused(&refusal.code, &refusal.message).into(),
+            Err(error) => return refused(error.code(), &error.to_string()).into(),
         };
         self.gateway.look().await;
         let arguments = Value::Object(arguments);
@@ -76,7 +74,7 @@ impl Handler {
             self.gateway.settle().await;
             self.gateway.look().await;
         }
-        let window = request.meta.get("windowId").and_then(Value::as_str).map(str::to_owned);
+        let window = request.said("windowId").map(str::to_owned);
         let step = self.step(&desk, name, arguments, window, request.is_alone, &mut lead);
         let response = match step.await {
             Err(error) => refused(error.code(), &error.to_string()).into(),
@@ -89,11 +87,13 @@ impl Handler {
             }
             Ok(Step::Admitted(ticket)) => {
                 let flight = launch(&self.gateway, Arc::clone(&desk), origin(), ticket, lead);
-                self.follow(flight, desk, &request.principal, &context).await
+                self.follow(flight, desk, &request, &context).await
             }
         };
-        self.tell_of_changes(&context.peer).await;
-        Ok(response)
+        if self.gateway.exposure() == Exposure::Listed && !request.is_alone {
+            self.tell(&request, &context.peer).await;
+        }
+        response
     }
 
     /// What happens in the session: everything of a request but the run of a tool.
@@ -186,10 +186,10 @@ impl Handler {
         &self,
         mut flight: Flight,
         desk: Arc<Desk>,
-        principal: &str,
+        request: &Request,
         context: &RequestContext<RoleServer>,
     ) -> CallToolResponse {
-        let asking = asking(context);
+        let asking = asking(request, context);
         loop {
             tokio::select! {
                 biased;
@@ -214,7 +214,7 @@ impl Handler {
                                 let parked = Parked {
                                     flight,
                                     answer,
-                                    principal: principal.to_owned(),
+                                    principal: request.principal.clone(),
                                     desk: Arc::clone(&desk),
                                 };
                                 match self.gateway.parking.park(parked) {
@@ -265,17 +265,17 @@ impl Handler {
         &self,
         handle: &str,
         answers: Option<InputResponses>,
-        principal: &str,
+        request: &Request,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let Some(parked) = self.gateway.parking.fetch(handle, principal) else {
+    ) -> CallToolResponse {
+        let Some(parked) = self.gateway.parking.fetch(handle, &request.principal) else {
             let text = "no call of yours waits under this request state: it was answered, or it waited too long; call again";
-            return Ok(refused("STATE_UNKNOWN", text).into());
+            return refused("STATE_UNKNOWN", text).into();
         };
         let Parked { flight, answer, desk, .. } = parked;
         let said = answers.and_then(|mut answers| answers.remove(QUESTION));
         let _ = answer.send(said.unwrap_or_else(cancelled));
-        Ok(self.follow(flight, desk, principal, context).await)
+        self.follow(flight, desk, request, context).await
     }
 
     /// Tells the client what a server said, as far as the client asked for it.
@@ -310,38 +310,35 @@ impl Handler {
         let _ = context.peer.notify_logging_message(line).await;
     }
 
-    /// The tools that are visible in the session of `request`.
-    pub(super) async fn visible(&self, request: &Request<'_>) -> Result<Vec<Tool>, ErrorData> {
+    /// The tools that are visible in the session of `request`, which begins with this.
+    pub(super) async fn visible(&self, request: &Request) -> Result<Vec<Tool>, ErrorData> {
         self.gateway.settle().await;
         self.gateway.look().await;
-        let named = request.meta.get(SESSION_KEY).and_then(Value::as_str);
-        if request.is_alone && named.is_none() {
-            let principal = request.principal.clone();
-            let glance = self.apart(move |gateway| gateway.glance(&principal)).await;
-            let glance = glance.map_err(|error| broken(&error))?;
-            return Ok(listed(&glance.session));
+        if !request.is_alone || request.session().is_some() {
+            let desk = self.plain_desk(request).await?;
+            return self.visible_at(&desk).await.map_err(|error| broken(&error));
         }
-        let desk = self.desk(request, named, &mut Lead::default()).await;
-        let desk = desk.map_err(|error| broken(&error))?;
-        let desk = desk.map_err(|refusal| ErrorData::invalid_params(refusal.to_string(), None))?;
-        let gateway = Arc::clone(&self.gateway);
-        let list = desk
-            .work(move |seat| {
-                // What this shows of the index is in the list itself.
-                if seat.session.state().turn > 0 {
-                    gateway.with_workspace(|workspace| seat.session.take_note(workspace))?;
-                }
-                Ok(listed(&seat.session))
-            })
-            .await;
-        list.map_err(|error| broken(&error))
+        let principal = request.principal.clone();
+        let glance = self.apart(move |gateway| gateway.glance(&principal)).await;
+        glance.map(|glance| listed(&glance.session)).map_err(|error| broken(&error))
     }
 
-    /// Tells a client that lists tools where its list became another one.
-    async fn tell_of_changes(&self, peer: &Peer<RoleServer>) {
-        if self.gateway.exposure() == Exposure::Listed {
-            let _ = peer.notify_tool_list_changed().await;
+    /// The same, for a look that begins nothing.
+    pub(super) async fn visible_now(&self, request: &Request) -> Option<Vec<Tool>> {
+        match self.present_desk() {
+            Some(desk) => self.visible_at(&desk).await.ok(),
+            None if request.is_alone => self.visible(request).await.ok(),
+            None => None,
         }
+    }
+
+    async fn visible_at(&self, desk: &Desk) -> Result<Vec<Tool>, RuntimeError> {
+        let gateway = Arc::clone(&self.gateway);
+        desk.work(move |seat| {
+            seat.take_note(&gateway)?;
+            Ok(listed(&seat.session))
+        })
+        .await
     }
 }
 
@@ -409,10 +406,9 @@ fn listed(session: &concertina_runtime::Session) -> Vec<Tool> {
     visible_tools(session.state(), &world).into_iter().map(tools::listed).collect()
 }
 
-fn asking(context: &RequestContext<RoleServer>) -> Asking {
+fn asking(request: &Request, context: &RequestContext<RoleServer>) -> Asking {
     let can = context.client_capabilities().is_some_and(|can| can.elicitation.is_some());
-    let is_modern = context.protocol_version().is_some_and(|version| is_modern(&version));
-    match (can, is_modern) {
+    match (can, request.is_modern) {
         (false, _) => Asking::Never,
         (true, false) => Asking::ByRequest,
         (true, true) => Asking::ByAnswer,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use concertina_core::session::Refusal;
 use concertina_runtime::{RuntimeError, Session, Started};
-use concertina_types::{Digest, SessionId, SessionMode, limits};
+use concertina_types::{Blob, Digest, SessionId, SessionMode, limits};
 
 use super::gateway::Gateway;
 use super::lock;
@@ -28,6 +28,8 @@ pub(super) struct Seat {
     pub(super) session: Session,
     /// The client's name for its window, where it gives one.
     window: Option<String>,
+    /// The catalogue of which the client was told.
+    told: Option<Blob>,
 }
 
 impl Desk {
@@ -35,7 +37,7 @@ impl Desk {
         Self {
             id: session.id().clone(),
             principal: session.state().principal.clone(),
-            seat: Arc::new(tokio::sync::Mutex::new(Seat { session, window: None })),
+            seat: Arc::new(tokio::sync::Mutex::new(Seat { session, window: None, told: None })),
         }
     }
 
@@ -52,14 +54,23 @@ impl Desk {
 }
 
 impl Seat {
-    /// Brings the session up to the catalogue as it is now, and gives what that shows of it: the
-    /// root at first, later what changed.
+    /// Brings the session up to the catalogue as it is now, without a word to the client.
+    pub(super) fn take_note(&mut self, gateway: &Gateway) -> Result<(), RuntimeError> {
+        if std::ptr::eq(self.session.snapshot(), Arc::as_ptr(&gateway.snapshot())) {
+            return Ok(());
+        }
+        gateway.with_workspace(|workspace| self.session.take_note(workspace))
+    }
+
+    /// The same, and gives what is new in it for the client: the root at first, later what changed.
     pub(super) fn bring_up(&mut self, gateway: &Gateway) -> Result<Option<String>, RuntimeError> {
-        let is_first = self.session.state().turn == 0;
-        if !is_first && std::ptr::eq(self.session.snapshot(), Arc::as_ptr(&gateway.snapshot())) {
+        self.take_note(gateway)?;
+        if self.told.is_some() && self.told == self.session.state().snapshot {
             return Ok(None);
         }
-        gateway.with_workspace(|workspace| self.session.turn(workspace))
+        let shown = gateway.with_workspace(|workspace| self.session.turn(workspace))?;
+        self.told = self.session.state().snapshot;
+        Ok(shown)
     }
 
     /// Takes note of the window that the client's model sees now. Where it is another one, what was
@@ -68,14 +79,11 @@ impl Seat {
         if self.window.as_deref() == Some(window) {
             return Ok(None);
         }
-        let is_new = match &self.window {
-            Some(_) => true,
-            // A session that another process left: windows are counted from 0, like epochs.
-            None => {
-                let count = window.rsplit(':').next().and_then(|n| n.parse::<u32>().ok());
-                count.is_some_and(|count| count > self.session.state().epoch)
-            }
-        };
+        // In a session that another process left, windows tell by their number: they are counted from
+        // 0, like epochs.
+        let count = window.rsplit(':').next().and_then(|number| number.parse::<u32>().ok());
+        let is_later = count.is_some_and(|count| count > self.session.state().epoch);
+        let is_new = self.window.is_some() || is_later;
         if is_new && self.session.compact()?.refusal.is_some() {
             // A call is under way: the next request tries again.
             return Ok(None);

@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use concertina_core::catalog::Snapshot;
+use concertina_core::session::visibility;
 use concertina_runtime::tools::Toolbox;
 use concertina_runtime::upstream::{Offer, ServerState, Upstreams};
 use concertina_runtime::{RuntimeError, Session, Started, Workspace};
 use concertina_store::Store;
-use concertina_types::{SessionMode, limits};
+use concertina_types::{Blob, Ref, SessionMode, Subject, limits};
 use tokio::sync::{Semaphore, watch};
 
 use super::desk::Desks;
@@ -69,6 +70,10 @@ pub(super) struct Glance {
     pub(super) session: Session,
     /// The root of the index, as a first turn shows it.
     pub(super) root: String,
+    /// The mark of the list of prompts.
+    pub(super) prompts: Blob,
+    /// The mark of the list of resources.
+    pub(super) resources: Blob,
     of: Arc<Snapshot>,
 }
 
@@ -193,7 +198,10 @@ impl Gateway {
             let started = Self::started(principal);
             let mut session = Session::create(workspace, Store::memory(), started)?;
             let root = session.turn(workspace)?.unwrap_or_default();
-            Ok::<_, RuntimeError>(Glance { session, root, of: Arc::clone(workspace.snapshot()) })
+            let mark = |subject| Blob::of(&skills_for(&session, subject));
+            let (prompts, resources) = (mark(Subject::User), mark(Subject::Model));
+            let of = Arc::clone(workspace.snapshot());
+            Ok::<_, RuntimeError>(Glance { session, root, prompts, resources, of })
         })?;
         let glance = Arc::new(glance);
         let mut glances = lock(&self.glances);
@@ -220,4 +228,15 @@ impl Gateway {
         let mut under_way = self.under_way.subscribe();
         let _ = tokio::time::timeout(grace, under_way.wait_for(|calls| *calls == 0)).await;
     }
+}
+
+/// The skills that `subject` may open, as the lists of prompts and resources show them.
+fn skills_for(session: &Session, subject: Subject) -> String {
+    let world = session.world();
+    let shown = session.snapshot().skills.iter().filter(|entry| {
+        let reference = Ref::skill(entry.id.clone());
+        visibility(session.state(), &world, &reference, subject).visible
+    });
+    let lines = shown.map(|entry| format!("{} {} {}", entry.id, entry.head, entry.bytes));
+    lines.collect::<Vec<_>>().join("\n")
 }

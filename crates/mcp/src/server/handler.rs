@@ -1,28 +1,26 @@
-//! One connection: which session a request belongs to, and what each method of the protocol does.
+//! What each method of the protocol does.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use concertina_core::policy::OWNER;
-use concertina_core::session::Refusal;
-use concertina_runtime::RuntimeError;
 use concertina_types::SessionId;
 #[expect(deprecated, reason = "clients in use still set a level for log lines")]
 use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, Implementation,
-    InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, RequestMetaObject, ServerCapabilities, ServerConfig,
+    CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, GetPromptRequestParams,
+    GetPromptResponse, GetSkillRequestParams, GetSkillResult, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceDirectoryRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::Value;
-use tokio::sync::OnceCell;
 
-use super::desk::Desk;
+use super::changes::subscriptions;
+use super::connection::Connection;
 use super::gateway::{Exposure, Gateway};
-use super::instructions::instructions;
-use super::notes::Lead;
-use super::{Principal, lock, tools};
+use super::{lock, tools};
 
 /// How long a client may keep the four tools, in milliseconds: they never change.
 const CONSTANT_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -30,174 +28,39 @@ const CONSTANT_MS: u64 = 24 * 60 * 60 * 1_000;
 const CATALOGUE_MS: u64 = 5_000;
 
 /// One connection, or one request where the protocol knows no connections.
-#[derive(Debug)]
-pub struct Handler {
-    pub(super) gateway: Arc<Gateway>,
-    principal: String,
-    /// The session that was named from outside.
-    given: Option<SessionId>,
-    /// The session of requests that name none.
-    own: OnceCell<Arc<Desk>>,
-    /// What the client was told of the index when it connected.
-    told: Mutex<Option<String>>,
-    /// From which level on the client wants to see log lines.
-    pub(super) level: Mutex<Option<usize>>,
-    /// The thread that the session from outside went to.
-    first_thread: Mutex<Option<String>>,
-}
-
-/// Whom a request comes from and what it says about itself.
-pub(super) struct Request<'a> {
-    pub(super) principal: String,
-    pub(super) meta: &'a RequestMetaObject,
-    /// Whether every request stands for itself: nothing outlives it but what has a handle.
-    pub(super) is_alone: bool,
-    /// Whether it came over the network.
-    is_remote: bool,
-}
+#[derive(Debug, Clone)]
+pub struct Handler(Arc<Connection>);
 
 impl Handler {
     /// A connection of `principal`; of the owner where none is given. Over HTTP the principal that
     /// the listener put into a request's extensions goes first.
     pub fn new(gateway: Arc<Gateway>, principal: Option<String>) -> Self {
-        Self {
-            gateway,
-            principal: principal.unwrap_or_else(|| OWNER.to_owned()),
-            given: None,
-            own: OnceCell::new(),
-            told: Mutex::new(None),
-            level: Mutex::new(None),
-            first_thread: Mutex::new(None),
-        }
+        Self::in_session(gateway, principal, None)
     }
 
     /// The same, in the session `id`.
-    #[must_use]
-    pub fn in_session(mut self, id: Option<SessionId>) -> Self {
-        self.given = id;
-        self
+    pub fn in_session(
+        gateway: Arc<Gateway>,
+        principal: Option<String>,
+        id: Option<SessionId>,
+    ) -> Self {
+        let principal = principal.unwrap_or_else(|| OWNER.to_owned());
+        Self(Arc::new(Connection::new(gateway, principal, id)))
     }
-
-    pub(super) fn request<'a>(&self, context: &'a RequestContext<RoleServer>) -> Request<'a> {
-        let parts = context.extensions.get::<http::request::Parts>();
-        let principal = parts.and_then(|parts| parts.extensions.get::<Principal>());
-        let is_modern = context.protocol_version().is_some_and(|version| is_modern(&version));
-        Request {
-            principal: principal.map_or_else(|| self.principal.clone(), |found| found.0.clone()),
-            meta: &context.meta,
-            is_alone: parts.is_some() && is_modern,
-            is_remote: parts.is_some(),
-        }
-    }
-
-    /// The session that a request belongs to. What the client has to know of it goes to `lead`.
-    pub(super) async fn desk(
-        &self,
-        request: &Request<'_>,
-        named: Option<&str>,
-        lead: &mut Lead,
-    ) -> Result<Result<Arc<Desk>, Refusal>, RuntimeError> {
-        let said = |key: &str| request.meta.get(key).and_then(Value::as_str);
-        let principal = request.principal.clone();
-        if let Some(named) = named.filter(|named| !named.is_empty()) {
-            let Ok(id) = SessionId::new(named) else {
-                let text =
-                    "there is no such session for you; leave `session` out to go on without it";
-                return Ok(Err(Refusal::new("SESSION_UNKNOWN", text)));
-            };
-            return self.apart(move |gateway| gateway.take_up(&principal, &id)).await;
-        }
-        if request.is_alone {
-            let begun = self.apart(move |gateway| gateway.begin(&principal, None)).await?;
-            lead.say(format!("session: {} (give it as `session` from now on)", begun.id));
-            return Ok(Ok(begun));
-        }
-        let thread = said("threadId").or_else(|| said("sessionId"));
-        if let Some(thread) = thread.filter(|_| !request.is_remote)
-            && !self.is_first_thread(thread)
-        {
-            let thread = thread.to_owned();
-            return self.apart(move |gateway| gateway.of_thread(&principal, &thread)).await;
-        }
-        let given = self.given.clone();
-        let begin = || async {
-            let principal = principal.clone();
-            let desk = self
-                .apart(move |gateway| match given {
-                    Some(id) => gateway.take_up(&principal, &id),
-                    None => gateway.begin(&principal, None).map(Ok),
-                })
-                .await
-                .map_err(Failure::Broken)?;
-            desk.map_err(Failure::Refused)
-        };
-        match self.own.get_or_try_init(begin).await {
-            // A connection belongs to whoever began it.
-            Ok(desk) if desk.principal != principal => {
-                let text = "this connection belongs to somebody else; connect anew";
-                Ok(Err(Refusal::new("SESSION_UNKNOWN", text)))
-            }
-            Ok(desk) => Ok(Ok(Arc::clone(desk))),
-            Err(Failure::Refused(refusal)) => Ok(Err(refusal)),
-            Err(Failure::Broken(error)) => Err(error),
-        }
-    }
-
-    /// Whether the session that was named from outside is the one of `thread`: it goes to the first
-    /// thread that asks.
-    fn is_first_thread(&self, thread: &str) -> bool {
-        if self.given.is_none() {
-            return false;
-        }
-        let mut first = lock(&self.first_thread);
-        first.get_or_insert_with(|| thread.to_owned()) == thread
-    }
-
-    /// Does something that takes its time away from the threads that serve others.
-    pub(super) async fn apart<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Gateway) -> Result<T, RuntimeError> + Send + 'static,
-    ) -> Result<T, RuntimeError> {
-        let gateway = Arc::clone(&self.gateway);
-        let done = tokio::task::spawn_blocking(move || work(&gateway)).await;
-        done.map_err(|error| RuntimeError::Internal(format!("a request broke off: {error}")))?
-    }
-
-    /// The words for a client that connects.
-    async fn words(&self, principal: String) -> Result<String, ErrorData> {
-        self.gateway.look().await;
-        let glance = self.apart(move |gateway| gateway.glance(&principal)).await;
-        let glance = glance.map_err(|error| broken(&error))?;
-        *lock(&self.told) = Some(glance.root.clone());
-        Ok(instructions(&glance.root))
-    }
-
-    /// Whether the client was told `root` when it connected.
-    pub(super) fn was_told(&self, root: &str) -> bool {
-        lock(&self.told).as_deref() == Some(root)
-    }
-}
-
-enum Failure {
-    Refused(Refusal),
-    Broken(RuntimeError),
-}
-
-/// Whether each request carries what it needs: no handshake, no connection.
-pub(super) fn is_modern(version: &ProtocolVersion) -> bool {
-    version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
-}
-
-/// A fault of ours, as the protocol has it.
-pub(super) fn broken(error: &RuntimeError) -> ErrorData {
-    ErrorData::internal_error(format!("{}: {error}", error.code()), None)
 }
 
 #[expect(deprecated, reason = "clients in use still set a level for log lines")]
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_logging().enable_tools();
-        let capabilities = match self.gateway.exposure() {
+        let capabilities = ServerCapabilities::builder()
+            .enable_logging()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_skills_with_directory_read()
+            .enable_tools();
+        let capabilities = match self.0.gateway.exposure() {
             Exposure::Four => capabilities.build(),
             Exposure::Listed => capabilities.enable_tool_list_changed().build(),
         };
@@ -211,7 +74,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
-        let words = self.words(self.request(&context).principal).await?;
+        let words = self.0.words(self.0.request(&context).principal).await?;
         Ok(self.negotiate_initialize(&request)?.with_instructions(words))
     }
 
@@ -219,7 +82,7 @@ impl ServerHandler for Handler {
         &self,
         context: RequestContext<RoleServer>,
     ) -> Result<DiscoverResult, ErrorData> {
-        let words = self.words(self.request(&context).principal).await?;
+        let words = self.0.words(self.0.request(&context).principal).await?;
         let info = self.get_info().with_instructions(words);
         let versions = self.supported_protocol_versions().into_owned();
         let mut result = DiscoverResult::from_server_info(versions, info);
@@ -228,12 +91,26 @@ impl ServerHandler for Handler {
         Ok(result)
     }
 
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.0.watch(self.0.listener(&context.extensions), context.peer);
+    }
+
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(subscriptions(&self.0.gateway))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let request = self.0.request(context.request_context());
+        self.0.listen(&request, context).await;
+        Ok(())
+    }
+
     async fn set_level(
         &self,
         request: SetLevelRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        *lock(&self.level) = Some(request.level as usize);
+        *lock(&self.0.level) = Some(request.level as usize);
         Ok(())
     }
 
@@ -243,16 +120,21 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         no_cursor(request)?;
+        let request = self.0.request(&context);
         let mut list = tools::four().to_vec();
-        if self.gateway.exposure() == Exposure::Four {
-            return Ok(ListToolsResult::with_all_items(list)
-                .with_ttl_ms(CONSTANT_MS)
-                .with_cache_scope(CacheScope::Public));
-        }
-        list.extend(self.visible(&self.request(&context)).await?);
-        Ok(ListToolsResult::with_all_items(list)
-            .with_ttl_ms(CATALOGUE_MS)
-            .with_cache_scope(CacheScope::Private))
+        let (time, scope) = match self.0.gateway.exposure() {
+            Exposure::Four => (CONSTANT_MS, CacheScope::Public),
+            Exposure::Listed => {
+                list.extend(self.0.visible(&request).await?);
+                (CATALOGUE_MS, CacheScope::Private)
+            }
+        };
+        let result = ListToolsResult::with_all_items(list);
+        Ok(if request.is_modern {
+            result.with_ttl_ms(time).with_cache_scope(scope)
+        } else {
+            result
+        })
     }
 
     async fn call_tool(
@@ -260,11 +142,75 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.call(request, context).await
+        Ok(self.0.call(request, context).await)
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.0.prompts(request, &self.0.request(&context)).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.0.prompt(request, &self.0.request(&context)).await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.0.resources(request, &self.0.request(&context)).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.0.templates(request, &self.0.request(&context)).await
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.0.read(request, &self.0.request(&context)).await
+    }
+
+    async fn list_skills(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        self.0.skills(request, &self.0.request(&context)).await
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        self.0.skill(request, &self.0.request(&context)).await
+    }
+
+    async fn read_resource_directory(
+        &self,
+        request: ReadResourceDirectoryRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.0.directory(request, &self.0.request(&context)).await
     }
 }
 
-/// Our lists of tools have one page, so a cursor is somebody else's.
+/// The list of tools has one page, so a cursor is somebody else's.
 fn no_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
         None => Ok(()),

@@ -11,6 +11,8 @@
 mod answer;
 mod caller;
 mod calls;
+mod changes;
+mod connection;
 mod desk;
 mod flight;
 mod gateway;
@@ -19,8 +21,13 @@ mod http;
 mod instructions;
 mod names;
 mod notes;
+mod page;
+mod prompts;
+mod resources;
+mod skills;
 mod stdio;
 mod tools;
+mod uri;
 
 pub use gateway::{Exposure, Gateway, GatewayOptions};
 pub use handler::Handler;

@@ -53,12 +53,12 @@ pub(super) fn meant(session: &Session, written: &str) -> Meant {
         return Meant::Tool(tool.name.to_string());
     }
     let world = session.world();
-    let ends = |tool: &&ToolEntry| {
+    let ends = |tool: &ToolEntry| {
         let name = tool.name.as_str();
         name.rsplit_once('/').is_some_and(|(_, plain)| plain == written)
     };
     let mut visible = visible_tools(session.state(), &world);
-    visible.retain(|tool| ends(&tool));
+    visible.retain(|tool| ends(tool));
     match visible.as_slice() {
         [] => Meant::Tool(written.to_owned()),
         [one] => Meant::Tool(one.name.to_string()),

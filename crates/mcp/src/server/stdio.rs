@@ -28,7 +28,7 @@ pub struct StdioOptions {
 pub async fn stdio(gateway: Arc<Gateway>, options: StdioOptions) -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let handler = Handler::new(Arc::clone(&gateway), options.principal).in_session(options.session);
+    let handler = Handler::in_session(Arc::clone(&gateway), options.principal, options.session);
     let wire = Wire::server(tokio::io::stdin(), tokio::io::stdout());
     let serving = async {
         if let Ok(running) = serve_server(handler, wire).await {

@@ -111,14 +111,11 @@ impl Session {
         origin: Origin,
         arguments: &Value,
     ) -> Result<Admission, RuntimeError> {
-        match arguments.get("tool").and_then(Value::as_str) {
-            Some(tool) => self.admit(origin, tool, inner_object(arguments, "args")),
-            None => {
-                let reply =
-                    self.refuse(origin, "call", "BAD_ARGUMENTS", missing("call", "tool"))?;
-                Ok(Admission::Answered(Box::new(reply)))
-            }
+        if let Some(tool) = arguments.get("tool").and_then(Value::as_str) {
+            return self.admit(origin, tool, inner_object(arguments, "args"));
         }
+        let reply = self.refuse(origin, "call", "BAD_ARGUMENTS", missing("call", "tool"))?;
+        Ok(Admission::Answered(Box::new(reply)))
     }
 }
 

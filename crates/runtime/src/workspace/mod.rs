@@ -282,6 +282,11 @@ impl Workspace {
         self.file(entry).ok().map(|file| Digest::of(&file.bytes))
     }
 
+    /// The bytes of the whole file of `entry`.
+    pub fn bytes(&self, entry: &SkillEntry) -> Result<Vec<u8>, SourceError> {
+        Ok(self.file(entry)?.bytes)
+    }
+
     /// The file of `entry` as it is read: its text, and where frontmatter and body are in it.
     pub fn source(&self, entry: &SkillEntry) -> Result<Parsed, SourceError> {
         Ok(parsed(entry, &self.file(entry)?))
