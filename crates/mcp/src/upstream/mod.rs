@@ -45,7 +45,7 @@ pub use definitions::LeftOut;
 pub use failure::Failure;
 pub use guard::guard;
 pub use login::Login;
-pub use names::{alias, tool_name};
+pub use names::tool_name;
 pub use options::{PoolOptions, Waits};
 pub use provided::{Ask, Provided};
 pub use skills::{ServedFile, ServedSkill};

@@ -20,7 +20,7 @@ use super::known::{Known, Unseen, checked_again, known};
 use super::link::Link;
 use super::lists;
 use super::options::PoolOptions;
-use super::peer::{List, Peer};
+use super::peer::{List, Patience, Peer};
 use super::program::Household;
 use super::records::{Manifest, Records};
 
@@ -153,6 +153,14 @@ impl Upstream {
 
     pub(super) fn name(&self) -> &str {
         &self.definition.name
+    }
+
+    /// How long a call may take: as its settings say, else as for all.
+    pub(super) fn patience(&self) -> Patience {
+        match self.definition.timeout_s.map(Duration::from_secs) {
+            Some(time) => Patience { silent: time, whole: time },
+            None => self.shared.options.waits.calling(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
