@@ -23,6 +23,7 @@ mod options;
 mod peer;
 mod program;
 mod provided;
+mod prune;
 mod records;
 mod server;
 mod skills;
