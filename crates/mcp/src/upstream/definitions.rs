@@ -120,12 +120,13 @@ fn check_schema(key: &str, schema: &Value) -> Result<(), String> {
         Some(kind) if kind == "object" => {}
         Some(kind) => return Err(format!("`{key}` describes {kind}, not an object")),
     }
+    walk(key, schema, 0)?;
     let bytes = schema.to_string().len();
     if bytes > limits::SCHEMA_BYTES {
         let limit = limits::SCHEMA_BYTES;
         return Err(format!("`{key}` has {bytes} bytes; the limit is {limit}"));
     }
-    walk(key, schema, 0)
+    Ok(())
 }
 
 fn walk(key: &str, value: &Value, depth: usize) -> Result<(), String> {
