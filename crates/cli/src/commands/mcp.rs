@@ -9,6 +9,7 @@ use crate::args::McpArgs;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
 use crate::place;
+use crate::servers;
 
 /// How long what still runs may hold up the end of the process.
 const SHUTDOWN: Duration = Duration::from_millis(500);
@@ -25,8 +26,9 @@ pub(crate) fn run(args: &McpArgs, out: &mut Output) -> Result<u8, CliError> {
         .enable_all()
         .build()
         .map_err(|error| CliError::new(Exit::Environment, "NO_RUNTIME", error.to_string()))?;
+    let pool = servers::pool(&workspace, runtime.handle().clone(), out)?;
     let served = runtime.block_on(async {
-        let gateway = Gateway::new(workspace, store, None, GatewayOptions { exposure });
+        let gateway = Gateway::new(workspace, store, Some(pool), GatewayOptions { exposure });
         stdio(gateway, options).await
     });
     // Reading standard input cannot be broken off, and must not hold up the end.

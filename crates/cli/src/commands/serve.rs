@@ -12,6 +12,7 @@ use crate::args::ServeArgs;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
 use crate::place;
+use crate::servers;
 
 /// How long what still runs may hold up the end of the process.
 const SHUTDOWN: Duration = Duration::from_millis(500);
@@ -31,6 +32,7 @@ pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
         .enable_all()
         .build()
         .map_err(|error| CliError::new(Exit::Environment, "NO_RUNTIME", error.to_string()))?;
+    let pool = servers::pool(&workspace, runtime.handle().clone(), out)?;
     let served = runtime.block_on(async {
         let listening = Listening::on(args.address).await.map_err(|error| {
             CliError::new(Exit::Environment, "NOT_LISTENING", error.to_string())
@@ -43,7 +45,7 @@ pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
         for origin in &args.allow_origin {
             names = names.origin(origin);
         }
-        let gateway = Gateway::new(workspace, store, None, GatewayOptions { exposure });
+        let gateway = Gateway::new(workspace, store, Some(pool), GatewayOptions { exposure });
         // First nobody new is let in, then calls under way end, then connections do.
         let (closed, end) = (CancellationToken::new(), CancellationToken::new());
         let url = format!("http://{}/mcp", listening.address());
@@ -63,7 +65,7 @@ pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
                     CliError::new(Exit::Environment, "NO_SIGNALS", error.to_string())
                 })?;
                 closed.cancel();
-                gateway.drain().await;
+                gateway.close().await;
                 end.cancel();
                 serving.await;
             }
