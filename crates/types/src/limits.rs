@@ -140,3 +140,8 @@ pub const INPUT_ROUNDS: usize = 10;
 pub const STDERR_BYTES: usize = 4_096;
 /// How long servers get to end by themselves, in milliseconds.
 pub const STOP_MILLISECONDS: u64 = 1_000;
+/// Links in results whose servers are remembered, for when the links are read.
+pub const LINKS_HELD: usize = 10_000;
+/// Skills that are listed as tools, for clients that are told of more than the four: each takes a
+/// definition.
+pub const LISTED_SKILLS: usize = 50;
