@@ -20,7 +20,9 @@ fn main() -> ExitCode {
         Err(error) => return refused(&error),
     };
     let mut out = output::Output::new(arguments.json);
-    match commands::run(arguments, &mut out) {
+    let ended = commands::run(arguments, &mut out);
+    servers::end();
+    match ended {
         Ok(code) => ExitCode::from(code),
         Err(error) => ExitCode::from(out.fail(&error)),
     }

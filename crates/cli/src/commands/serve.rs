@@ -1,7 +1,5 @@
 //! `concertina serve`: serve MCP clients over HTTP.
 
-use std::time::Duration;
-
 use concertina_http::{Guard, Listening, Names, TokenError, Tokens, routes};
 use concertina_mcp::server::{Exposure, Gateway, GatewayOptions, http};
 use serde_json::json;
@@ -11,11 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::ServeArgs;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
-use crate::place;
-use crate::servers;
-
-/// How long what still runs may hold up the end of the process.
-const SHUTDOWN: Duration = Duration::from_millis(500);
+use crate::{place, servers};
 
 pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
     if !args.address.ip().is_loopback() && !args.remote {
@@ -28,11 +22,8 @@ pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
     let workspace = place::workspace(&args.place, out)?;
     let store = place::store()?;
     let exposure = if args.listed { Exposure::Listed } else { Exposure::Four };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::new(Exit::Environment, "NO_RUNTIME", error.to_string()))?;
-    let pool = servers::pool(&workspace, runtime.handle().clone(), out)?;
+    let runtime = servers::runtime()?;
+    let pool = servers::pool(&workspace, runtime.handle().clone(), true, out)?;
     let served = runtime.block_on(async {
         let listening = Listening::on(args.address).await.map_err(|error| {
             CliError::new(Exit::Environment, "NOT_LISTENING", error.to_string())
@@ -72,7 +63,7 @@ pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
         }
         Ok(0)
     });
-    runtime.shutdown_timeout(SHUTDOWN);
+    servers::shut_down(runtime);
     served
 }
 

@@ -3,3 +3,4 @@
 mod guard;
 mod kit;
 mod listen;
+mod mcp;

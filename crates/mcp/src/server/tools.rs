@@ -78,7 +78,7 @@ fn opens(name: String, about: String) -> Tool {
 /// A tool of the catalogue under its alias, with the schema that its server wrote. Its results may
 /// be pages, so the schema of its whole result would promise too much.
 fn tool(entry: &ToolEntry) -> Tool {
-    let schema: JsonObject = entry.parameters.as_object().cloned().unwrap_or_default();
+    let schema: JsonObject = serde_json::from_str(entry.parameters.text()).unwrap_or_default();
     let tool = Tool::new(alias(&entry.name), entry.description.clone(), Arc::new(schema));
     match entry.danger {
         Danger::Safe => tool.with_annotations(ToolAnnotations::new().read_only(true)),
