@@ -25,6 +25,7 @@ mod schemas;
 mod sessions;
 mod sources;
 mod terminal;
+mod tools;
 mod touching;
 mod transcripts;
 mod trust;
