@@ -56,7 +56,7 @@ async fn i07_what_destroys_is_hidden_until_a_rule_allows_it_by_name() {
     assert!(!root.contains("sea/wipe"), "{root}");
     assert!(!client.text("find", json!({"query": "delete everything"})).await.contains("wipe"));
     let allowed = Room::new()
-        .file("concertina.toml", "[policy]\nallow = [\"tool:sea/wipe\"]\n")
+        .file("../config/concertina/concertina.toml", "[policy]\nallow = [\"tool:sea/wipe\"]\n")
         .server("sea", &[]);
     let said = allowed.client().await.call("sea/wipe", json!({})).await;
     assert!(said.contains("wiped"), "{said}");

@@ -125,7 +125,8 @@ impl Room {
     }
 
     pub(crate) fn gateway(&self, pool: Arc<Pool>) -> Arc<Gateway> {
-        let variable = |_: &str| None;
+        let config = self.path("../config").to_str().unwrap().to_owned();
+        let variable = |name: &str| (name == "XDG_CONFIG_HOME").then(|| config.clone());
         let options = WorkspaceOptions::only(self.path("../state"), &variable);
         let workspace = Workspace::open(&self.path(""), options).unwrap();
         let options = GatewayOptions { exposure: self.exposure };
