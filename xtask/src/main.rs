@@ -13,6 +13,7 @@ mod arch;
 mod bench;
 mod fuzz;
 mod links;
+mod peers;
 mod readme;
 mod requirements;
 mod rust;
@@ -33,7 +34,8 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test          everything below that checks, and the tests; the last line is the summary
-  test --peers  the real clients, servers and databases
+  test --peers [--bless] [CASE]  programs that others wrote; CASE is a part of the names to run,
+                --bless writes docs/conformance.md again
   arch          crate and module dependencies, purity, file sizes, stray words
   requirements  every requirement id with the tests that name it
   links         relative links and anchors of every Markdown file
@@ -59,9 +61,8 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> Outcome<ExitCode> {
     let fine = match arguments {
         ["test"] => suite::run(&Workspace::load()?),
-        ["test", "--peers"] => {
-            suite::peers();
-            true
+        ["test", "--peers", rest @ ..] => {
+            peers::run(&Workspace::locate()?, peers::Choice::of(rest)?)?
         }
         ["arch"] => report(&arch::check(&Workspace::load()?)?),
         ["requirements"] => {
