@@ -41,6 +41,7 @@ usage: cargo xtask COMMAND
   links         relative links and anchors of every Markdown file
   readme        runs the commands that README.md shows and compares what they print
   bench         CPU time and memory of a cold listing of 2,000 skills, beside a floor
+  bench mcp     what a call through Concertina adds, the time until it is ready, and its memory
   fuzz [--seconds N]  the properties of fuzz/ on mutated seeds, for 60 seconds unless said otherwise
   floor DIR     the floor: reads every SKILL.md below DIR and does nothing with it
   token-table   writes the tables of concertina-tokens again; start it as
@@ -76,6 +77,7 @@ fn run(arguments: &[&str]) -> Outcome<ExitCode> {
             bench::run(&Workspace::locate()?)?;
             true
         }
+        ["bench", "mcp"] => bench::mcp::run(&Workspace::locate()?)?,
         ["fuzz"] => fuzz::run(&Workspace::locate()?, None)?,
         ["fuzz", "--seconds", seconds] => fuzz::run(&Workspace::locate()?, Some(seconds))?,
         ["floor", directory] => {
