@@ -64,7 +64,18 @@ pub(super) fn python(stage: &Stage, name: &str) -> Missing<Python> {
     installed(&python.directory, &[&list], || {
         environment(&python.directory)?;
         let mut pip = Command::new(python.program());
-        pip.args(["-m", "pip", "install", "--quiet", "--no-input", "--requirement"]).arg(&list);
+        pip.args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-input",
+            "--timeout",
+            "30",
+            "--retries",
+            "2",
+        ]);
+        pip.arg("--requirement").arg(&list);
         succeed("pip install", &mut pip)
     })?;
     Ok(python)
@@ -82,7 +93,7 @@ pub(super) fn node(stage: &Stage, python: &Python, name: &str) -> Missing<Node> 
         }
         let mut npm = Command::new(node.program());
         npm.arg(node.home.join("lib/node_modules/npm/bin/npm-cli.js"));
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=2"])
             .current_dir(&node.directory);
         succeed("npm ci", &mut npm)
     })?;
