@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
@@ -69,6 +70,10 @@ pub(crate) enum Command {
     /// Begin, look at and take up sessions
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Serve skills and tools to an MCP client on standard input and output
+    Mcp(McpArgs),
+    /// Serve MCP clients over HTTP
+    Serve(ServeArgs),
     /// Count the tokens of a file, or of standard input with `-`
     Tokens(TokensArgs),
     /// Print a completion script for a shell
@@ -397,6 +402,9 @@ pub(crate) enum SessionCommand {
     New {
         #[command(flatten)]
         place: PlaceArgs,
+        /// Who composes the requests to the model
+        #[arg(long, value_name = "MODE", default_value = "owned")]
+        mode: ModeArg,
         /// The size of the model's window, in tokens
         #[arg(long, value_name = "TOKENS")]
         window: Option<u64>,
@@ -463,6 +471,57 @@ pub(crate) enum SessionCommand {
         /// The session; `last` is the one written to last
         id: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// The session to go on in [default: the one that `CONCERTINA_SESSION` names, or a new one]
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// List the tools that are visible now beside the four, for clients that list again when the
+    /// list changes
+    #[arg(long)]
+    pub(crate) listed: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where to listen; port 0 is any free one
+    #[arg(default_value = "127.0.0.1:7337")]
+    pub(crate) address: SocketAddr,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// The tokens that are accepted, one a line: TOKEN, or PRINCIPAL TOKEN [default: one that is made
+    /// once and kept below the state directory]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_token")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Let every program on this machine ask, without a token
+    #[arg(long)]
+    pub(crate) no_token: bool,
+    /// Listen also where other machines can reach it; wants --token-file
+    #[arg(long, requires = "token_file")]
+    pub(crate) remote: bool,
+    /// Answer also to this name in the Host header; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_host: Vec<String>,
+    /// Let pages of this origin ask; may be given several times
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+    /// List the tools that are visible now beside the four, for clients that list again when the
+    /// list changes
+    #[arg(long)]
+    pub(crate) listed: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// Concertina composes every request to the model
+    #[default]
+    Owned,
+    /// Somebody else does: what is opened stands in the answer
+    Blind,
 }
 
 #[derive(Debug, Args)]

@@ -16,7 +16,7 @@ mod error;
 mod find;
 mod inside;
 pub mod llm;
-mod private;
+pub mod private;
 mod session;
 mod settings;
 pub mod sources;

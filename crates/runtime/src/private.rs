@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::error::RuntimeError;
 
 /// The record at `path`; none where there is no such file, and in words why it cannot be read.
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, String> {
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, String> {
     let unreadable = |why: String| format!("{} cannot be read: {why}", path.display());
     match fs::read(path) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -25,7 +25,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, S
 }
 
 /// Writes the record at `path`.
-pub(crate) fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<(), RuntimeError> {
+pub fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<(), RuntimeError> {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
     let failed = |error: std::io::Error| RuntimeError::Environment {
         code: "NOT_SAVED",

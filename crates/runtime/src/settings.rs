@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use concertina_core::policy::{Pattern, Policy, Rules};
 use concertina_core::session::{ListingSettings, Settings};
 use concertina_format::config::{
-    Config, ConfigOrigin, PolicySetting, SqliteSource, ToolKind, parse_onto,
+    Config, ConfigOrigin, PolicySetting, SqliteSource, ToolKind, Transport, parse_onto,
 };
 use concertina_types::{Diagnostic, Digest, Severity, ToolName, env, limits};
 use serde_json::json;
@@ -26,6 +26,8 @@ pub struct Loaded {
     pub roots: Vec<NamedRoot>,
     /// The file that each tool comes from.
     pub tools_from: BTreeMap<ToolName, SettingsFile>,
+    /// The file that each server comes from.
+    pub upstreams_from: BTreeMap<String, SettingsFile>,
     /// The workspace's own settings file and the digest of its bytes, where there is one.
     pub workspace_file: Option<(PathBuf, Digest)>,
     /// Why the policy is not to be trusted, where a file could not be read at all.
@@ -113,6 +115,9 @@ pub fn load_config(
         for name in loaded.config.tools.keys() {
             loaded.tools_from.entry(name.clone()).or_insert_with(|| file.clone());
         }
+        for name in loaded.config.upstreams.keys() {
+            loaded.upstreams_from.entry(name.clone()).or_insert_with(|| file.clone());
+        }
         for root in loaded.config.sources.roots.iter().skip(known_roots) {
             match file.path(root) {
                 Ok(path) => loaded.roots.push(NamedRoot { path, by: origin }),
@@ -151,6 +156,25 @@ fn stamp(path: &Path) -> String {
     std::fs::read(path).map(|bytes| Digest::of(&bytes).hex()).unwrap_or_default()
 }
 
+/// What the words of a command can name: each as seen from where it runs, and from `workspace`.
+pub(crate) fn command_files(workspace: &Path, cwd: Option<&str>, words: &[String]) -> Vec<PathBuf> {
+    let from = cwd.map(|cwd| workspace.join(cwd)).into_iter().chain([workspace.to_owned()]);
+    from.flat_map(|from| words.iter().map(move |word| from.join(word))).collect()
+}
+
+/// One digest for a settings file, of which `text` is the digest, and for those of the `named` files
+/// that lie in `root`, as they are now: whoever trusts a program trusts what is in it.
+pub(crate) fn with_files(text: &Digest, root: &Path, named: Vec<PathBuf>) -> Digest {
+    let root = root.canonicalize();
+    let real = named.into_iter().filter_map(|path| path.canonicalize().ok().map(|at| (path, at)));
+    let files =
+        real.filter(|(_, at)| root.as_ref().is_ok_and(|root| at.starts_with(root)) && at.is_file());
+    let files = files.map(|(named, real)| {
+        [named.to_string_lossy().into_owned(), real.to_string_lossy().into_owned(), stamp(&real)]
+    });
+    Digest::of(json!([text.hex(), files.collect::<Vec<_>>()]).to_string().as_bytes())
+}
+
 fn lost(loaded: &mut Loaded, path: &Path, why: &str) {
     let message = format!("{} cannot be read: {why}", path.display());
     loaded.policy_lost = Some(message.clone());
@@ -161,48 +185,48 @@ fn lost(loaded: &mut Loaded, path: &Path, why: &str) {
 
 impl Loaded {
     /// The workspace's own settings file, and one digest for its text as it was read and for the
-    /// workspace's files that its tools name as they are now: whoever trusts a tool that runs
-    /// `./run.sh` trusts what is in `run.sh`. None where the workspace has no settings.
+    /// workspace's files that its tools and servers name as they are now: whoever trusts a tool that
+    /// runs `./run.sh` trusts what is in `run.sh`. None where the workspace has no settings.
     ///
     /// A file over [`limits::SKILL_BYTES`] counts by its size and the time of its last change.
     pub fn settings_digest(&self) -> Option<(PathBuf, Digest)> {
         let (path, digest) = self.workspace_file.as_ref()?;
-        let files = path.parent().map(|directory| self.tool_files(directory)).unwrap_or_default();
-        let files = files.iter().map(|(named, real)| {
-            [named.to_string_lossy(), real.to_string_lossy(), stamp(real).into()]
-        });
-        let text = json!([digest.hex(), files.collect::<Vec<_>>()]).to_string();
-        Some((path.clone(), Digest::of(text.as_bytes())))
+        let named = path.parent().map(|directory| self.named_files(directory)).unwrap_or_default();
+        Some((path.clone(), with_files(digest, path.parent()?, named)))
     }
 
-    /// The files in `workspace` that the workspace's tools name: words of a command that hold no
-    /// parameter, as seen from the workspace or from where the command runs, and seeds. Each as
-    /// named, in order, with the file that it leads to.
-    fn tool_files(&self, workspace: &Path) -> Vec<(PathBuf, PathBuf)> {
-        let Ok(root) = workspace.canonicalize() else { return Vec::new() };
+    /// What the workspace's tools and servers name in `workspace`: words of a command that hold no
+    /// parameter, as seen from the workspace or from where the command runs, and seeds.
+    fn named_files(&self, workspace: &Path) -> Vec<PathBuf> {
+        let is_own = |file: Option<&SettingsFile>| {
+            file.is_some_and(|file| file.origin == ConfigOrigin::Workspace)
+        };
         let mut named = Vec::new();
         for (name, tool) in &self.config.tools {
-            if self.tools_from.get(name).map(|file| file.origin) != Some(ConfigOrigin::Workspace) {
+            if !is_own(self.tools_from.get(name)) {
                 continue;
             }
             match &tool.kind {
                 ToolKind::Exec(exec) => {
                     let words = exec.fill(&serde_json::Map::new());
-                    if let Some(cwd) = &exec.cwd {
-                        named.extend(words.iter().map(|word| root.join(cwd).join(word)));
-                    }
-                    named.extend(words.iter().map(|word| root.join(word)));
+                    named.extend(command_files(workspace, exec.cwd.as_deref(), &words));
                 }
                 ToolKind::Sqlite(sqlite) => {
                     if let SqliteSource::Seed(path) = &sqlite.source {
-                        named.push(root.join(path));
+                        named.push(workspace.join(path));
                     }
                 }
             }
         }
-        let real =
-            named.into_iter().filter_map(|path| path.canonicalize().ok().map(|at| (path, at)));
-        real.filter(|(_, path)| path.starts_with(&root) && path.is_file()).collect()
+        for (name, upstream) in &self.config.upstreams {
+            if let (true, Transport::Command { command, args }) =
+                (is_own(self.upstreams_from.get(name)), &upstream.transport)
+            {
+                let words: Vec<String> = std::iter::once(command).chain(args).cloned().collect();
+                named.extend(command_files(workspace, upstream.cwd.as_deref(), &words));
+            }
+        }
+        named
     }
 
     /// What a session runs under.

@@ -27,6 +27,7 @@ mod content;
 mod error;
 mod files;
 mod memory;
+mod small;
 mod sqlite;
 
 use std::path::Path;
@@ -37,6 +38,7 @@ use concertina_types::{Digest, Draft, Event, SessionId, Timestamp, verify_chain}
 pub use content::FileContent;
 pub use error::StoreError;
 pub use memory::MemoryStore;
+use small::BySize;
 pub use sqlite::SqliteEvents;
 
 /// What a write survives once it has returned.
@@ -127,7 +129,7 @@ impl Store {
         Self { events: memory.clone(), content: memory }
     }
 
-    /// The store below `home`: `events.db` and `content/`.
+    /// The store below `home`: `events.db` with what is small, and `content/` with the rest.
     ///
     /// Nothing is opened or created until it is needed; reading never creates anything. A `home`
     /// that is not a directory is refused at once.
@@ -135,10 +137,9 @@ impl Store {
         if home.exists() && !home.is_dir() {
             return Err(StoreError::NotADirectory { path: home.to_owned() });
         }
-        Ok(Self {
-            events: Arc::new(SqliteEvents::new(&home.join("events.db"))),
-            content: Arc::new(FileContent::new(&home.join("content"))),
-        })
+        let events = Arc::new(SqliteEvents::new(&home.join("events.db")));
+        let content = Arc::new(BySize::below(home, Arc::clone(&events)));
+        Ok(Self { events, content })
     }
 
     /// As [`Store::open`], but a `home` without a log is [`StoreError::NotFound`].

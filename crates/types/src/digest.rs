@@ -37,6 +37,11 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
+    /// The 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The 64 hexadecimal digits without the `sha256:` prefix, for file names.
     pub fn hex(&self) -> String {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";

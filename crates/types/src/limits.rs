@@ -20,8 +20,14 @@ pub const WINDOW: u64 = 200_000;
 pub const NAME_BYTES: usize = 200;
 /// A reference as the model writes it, in bytes.
 pub const REF_BYTES: usize = 2_048;
-/// One result sent to a model, in bytes: every client observed passes this much uncut.
-pub const RESULT_BYTES: usize = 10_000;
+/// One result that a client passes to its model, in bytes: every client observed passes this much
+/// uncut.
+pub const CLIENT_RESULT_BYTES: usize = 10_000;
+/// One answer, in bytes: with what a client may have to be told before it, it stays below
+/// [`CLIENT_RESULT_BYTES`].
+pub const RESULT_BYTES: usize = CLIENT_RESULT_BYTES - LEAD_BYTES;
+/// What may stand before an answer, in bytes: what changed, what is missing, whose session it is.
+pub const LEAD_BYTES: usize = 1_600;
 /// A line, for addressing: longer ones count as several, so that any part of a text can be shown.
 pub const LINE_BYTES: usize = 4_000;
 /// Everything disclosed on the first turn, in tokens: tools, mechanism, index and card.
@@ -67,3 +73,66 @@ pub const DISCOVERY_DEPTH: usize = 6;
 pub const APPEND_ATTEMPTS: u32 = 20;
 /// Times a failed model request is tried again.
 pub const MODEL_RETRIES: u32 = 4;
+/// One message from a client, in bytes. The largest honest one is a call's arguments: a file's text.
+pub const MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+/// One message from a server behind this one, in bytes: an answer may hold images.
+pub const UPSTREAM_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+/// Requests of one client that may be under way, so that a client cannot fill the memory.
+pub const MESSAGES_UNDER_WAY: usize = 20_000;
+/// How often a server looks for changes of the workspace at most, in milliseconds: a look takes a
+/// few, and a person who edits a skill does not see a second.
+pub const LOOK_MILLISECONDS: u64 = 1_000;
+/// How long a request waits for servers that were never seen and still start, counted from the start
+/// of the process, in seconds: clients give up on a slow answer, and most servers are up by then.
+pub const SETTLE_SECONDS: u64 = 5;
+/// How long a call waits for a person's answer, in seconds.
+pub const QUESTION_SECONDS: u64 = 300;
+/// Calls that wait for a person's answer at once; one more is declined.
+pub const PARKED_CALLS: usize = 256;
+/// What a server may say during one call and nobody has taken yet: more progress than that is
+/// dropped, since the next one says it better.
+pub const SAID_AT_ONCE: usize = 256;
+/// Tools of the workspace itself that run at once; each keeps a thread busy.
+pub const LOCAL_RUNS: usize = 64;
+/// Sessions held in memory; the one used least recently is put aside, and its log brings it back.
+pub const SESSIONS_HELD: usize = 1_024;
+/// One image or sound that is passed on, in bytes of base64: what model providers take.
+pub const MEDIA_BYTES: usize = 5 * 1024 * 1024;
+/// The words that a client gets when it connects, in tokens: some pay for them on every search.
+pub const INSTRUCTION_TOKENS: u64 = 400;
+/// Entries on one page of a list of prompts, resources or skills.
+pub const PAGE_ENTRIES: usize = 100;
+/// How long calls under way may take to end when the server is told to stop, in milliseconds.
+pub const GRACE_MILLISECONDS: u64 = 2_000;
+/// Messages that wait until a server behind this one reads them; one more, and it does not read.
+pub const UPSTREAM_QUEUE: usize = 4_096;
+/// Servers never seen that are started at the same time: dozens at once starve each other.
+pub const STARTING: usize = 4;
+/// How long a server may take to start and list its tools, in seconds: a package may be downloaded.
+pub const START_SECONDS: u64 = 30;
+/// How long a call may be silent, in seconds: what clients wait themselves.
+pub const CALL_SILENT_SECONDS: u64 = 300;
+/// How long a call may take that keeps telling how far it is, in seconds.
+pub const CALL_SECONDS: u64 = 3_600;
+/// Calls under way on one server; the rest waits.
+pub const CALLS_AT_ONCE: usize = 64;
+/// How long a call waits for its place, in seconds.
+pub const PLACE_SECONDS: u64 = 60;
+/// Failures in a row after which a server is left alone for a while.
+pub const START_ATTEMPTS: u32 = 5;
+/// The longest pause between two attempts to start a server, in seconds.
+pub const START_PAUSE_SECONDS: u64 = 60;
+/// Pages of one list. Real ones have a handful.
+pub const LIST_PAGES: usize = 1_000;
+/// Entries of one list. The largest real server seen has 1,500 tools.
+pub const LIST_ENTRIES: usize = 20_000;
+/// The schema of one tool, in bytes: more is no argument list but a document.
+pub const SCHEMA_BYTES: usize = 256 * 1024;
+/// Nesting of a tool's schema. Generated ones reach 15; recursion must end.
+pub const SCHEMA_DEPTH: usize = 64;
+/// Times that a server may ask back within one call.
+pub const INPUT_ROUNDS: usize = 10;
+/// What is kept of a server's standard error, in bytes: its last words.
+pub const STDERR_BYTES: usize = 4_096;
+/// How long servers get to end by themselves, in milliseconds.
+pub const STOP_MILLISECONDS: u64 = 1_000;

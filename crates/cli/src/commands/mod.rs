@@ -3,8 +3,10 @@
 mod doctor;
 mod explain;
 mod find;
+mod mcp;
 mod open;
 mod run;
+mod serve;
 mod session;
 mod skill;
 mod skill_check;
@@ -22,6 +24,7 @@ use crate::output::Output;
 pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError> {
     match arguments.command {
         Command::Doctor => doctor::run(out),
+        Command::Serve(args) => serve::run(&args, out),
         Command::Run(args) => run::run(&args, out),
         Command::Skill(SkillCommand::List(args)) => skill::list(&args, out),
         Command::Skill(SkillCommand::Show(args)) => skill::show(&args, out),
@@ -36,6 +39,7 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Touch(args) => touch::run(&args, out),
         Command::Trust(args) => trust::run(&args, out),
         Command::Session(command) => session::run(command, out),
+        Command::Mcp(args) => mcp::run(&args, out),
         Command::Tokens(args) => tokens::run(&args, out),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -3,20 +3,20 @@
 use concertina_core::session::{Part, TurnReport, View, report};
 use concertina_runtime::{Session, Started};
 use concertina_tokens::O200k;
-use concertina_types::{Blob, Event, Fact, SkillId, Tokens};
+use concertina_types::{Blob, Event, Fact, SessionMode, SkillId, Tokens};
 use serde_json::{Value, json};
 
 use super::open::part;
 use super::run::{Thinker, go_on};
 use super::transcript::turn_table;
-use crate::args::{PlaceArgs, SessionCommand};
+use crate::args::{ModeArg, PlaceArgs, SessionCommand};
 use crate::error::{CliError, Exit};
 use crate::output::{Output, count, table};
 use crate::place;
 
 pub(crate) fn run(command: SessionCommand, out: &mut Output) -> Result<u8, CliError> {
     match command {
-        SessionCommand::New { place, window } => new(&place, window, out),
+        SessionCommand::New { place, mode, window } => new(&place, mode, window, out),
         SessionCommand::List => list(out),
         SessionCommand::Show { id, turn } => show(&id, turn, out),
         SessionCommand::Render { id, place, layer, at, window } => {
@@ -36,12 +36,21 @@ fn read(id: &str) -> Result<Session, CliError> {
     Ok(Session::resume(place::store()?, place::parse_id(id)?)?)
 }
 
-fn new(place: &PlaceArgs, window: Option<u64>, out: &mut Output) -> Result<u8, CliError> {
+fn new(
+    place: &PlaceArgs,
+    mode: ModeArg,
+    window: Option<u64>,
+    out: &mut Output,
+) -> Result<u8, CliError> {
     let mut workspace = place::workspace(place, out)?;
     if let Some(window) = window {
         workspace.settings_mut().window = window;
     }
-    let started = Started { principal: place.principal.clone(), ..Started::default() };
+    let mode = match mode {
+        ModeArg::Owned => SessionMode::Owned,
+        ModeArg::Blind => SessionMode::Blind,
+    };
+    let started = Started { principal: place.principal.clone(), mode, ..Started::default() };
     let session = Session::create(&mut workspace, place::store()?, started)?;
     let snapshot = session.snapshot();
     if out.is_json() {

@@ -1,7 +1,7 @@
 //! The four tools, and the words that say how they are used. Constant bytes for every session and
 //! catalogue, so that a prompt cache keeps them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::view::ToolDefinition;
 
@@ -10,17 +10,16 @@ pub const FOUR_TOOLS: [&str; 4] = ["find", "open", "call", "close"];
 
 /// The definitions of the four tools.
 pub fn tool_definitions() -> Vec<ToolDefinition> {
-    let tool = |name: &str, description: &str, properties: serde_json::Value, required: &[&str]| {
-        ToolDefinition {
+    let tool =
+        |name: &str, description: &str, properties: Value, required: &[&str]| ToolDefinition {
             name: name.to_owned(),
             description: description.to_owned(),
             parameters: json!({"type": "object", "properties": properties, "required": required}),
-        }
-    };
+        };
     vec![
         tool(
             "find",
-            "Search skills, tools, examples and earlier results. Returns ranked references and titles, never their text.",
+            "Search skills, tools, servers, examples and earlier results by what you need. Returns ranked references and titles, never their text.",
             json!({
                 "query": {"type": "string", "description": "What you need, in your own words."},
                 "kind": {"type": "string", "enum": ["skill", "tool", "example", "evidence"]},
@@ -31,7 +30,7 @@ pub fn tool_definitions() -> Vec<ToolDefinition> {
         ),
         tool(
             "open",
-            "Unfold one thing by its reference: skill:NAME (its instructions, and the tools it brings), skill:NAME#SECTION, tool:NAME (its schema), menu:NAME (its tools), ev:N@40-60 (lines of an earlier result).",
+            "Unfold one thing by its reference: skill:NAME (its instructions, and the tools it brings), skill:NAME#SECTION, tool:NAME (its schema), menu:NAME (its tools), menu: (all menus), ev:N@40-60 (lines of an earlier result).",
             json!({
                 "ref": {"type": "string"},
                 "part": {"type": "string", "description": "A section or a file of a skill."},
@@ -55,6 +54,24 @@ pub fn tool_definitions() -> Vec<ToolDefinition> {
             &["ref"],
         ),
     ]
+}
+
+/// The same for a client that holds the conversation itself: which session a request belongs to, and
+/// what of an opened skill it still has.
+pub fn client_tool_definitions() -> Vec<ToolDefinition> {
+    let mut definitions = tool_definitions();
+    for definition in &mut definitions {
+        let properties = definition.parameters.get_mut("properties").and_then(Value::as_object_mut);
+        let Some(properties) = properties else { continue };
+        if definition.name == "open" {
+            let digest = json!({"type": "string", "description": "The digest of its text that you still hold: it is not sent again."});
+            properties.insert("known_digest".to_owned(), digest);
+        }
+        let session =
+            json!({"type": "string", "description": "The handle that an answer gave, if any."});
+        properties.insert("session".to_owned(), session);
+    }
+    definitions
 }
 
 /// How disclosure works, without the name of any skill or tool of the catalogue.

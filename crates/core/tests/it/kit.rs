@@ -95,6 +95,15 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new(settings: Settings, snapshot: Snapshot) -> Self {
+        Self::begun(settings, snapshot, SessionMode::Owned)
+    }
+
+    /// A session whose context somebody else composes.
+    pub(crate) fn blind(skills: Vec<SkillEntry>, tools: Vec<ToolEntry>) -> Self {
+        Self::begun(Settings::default(), snapshot(skills, tools), SessionMode::Blind)
+    }
+
+    fn begun(settings: Settings, snapshot: Snapshot, mode: SessionMode) -> Self {
         let mut bench = Self {
             settings,
             snapshot,
@@ -106,12 +115,7 @@ impl Bench {
             calls: 0,
         };
         let settings = serde_json::to_string(&bench.settings).unwrap();
-        bench.apply(Command::Start {
-            principal: "ann".into(),
-            parent: None,
-            mode: SessionMode::Owned,
-            settings,
-        });
+        bench.apply(Command::Start { principal: "ann".into(), parent: None, mode, settings });
         bench.index();
         bench
     }

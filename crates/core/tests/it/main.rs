@@ -1,6 +1,7 @@
 #![cfg(test)]
 //! Tests of the public interface, one module per subject.
 
+mod blind;
 mod calls;
 mod context;
 mod disclosure;

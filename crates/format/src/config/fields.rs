@@ -1,6 +1,6 @@
 //! Typed access to the keys of one table, with findings that know their place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
 
 use concertina_types::{Diagnostic, LineIndex, Severity};
@@ -200,6 +200,24 @@ impl<'r, 't, 'v> Fields<'r, 't, 'v> {
                 }
             }
         }
+    }
+
+    /// A table of texts.
+    pub(super) fn texts(&mut self, key: &'static str) -> BTreeMap<String, String> {
+        let Some(value) = self.value(key) else { return BTreeMap::new() };
+        let read = |value: &'v DeValue<'v>| {
+            let text = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
+                let key: &std::borrow::Cow<'_, str> = key.get_ref();
+                value.get_ref().as_str().map(|text| (key.to_string(), text.to_owned()))
+            };
+            value.as_table()?.iter().map(text).collect()
+        };
+        self.checked(key, value, "a table of texts", read).unwrap_or_default()
+    }
+
+    /// Whether `key` is there at all.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
     }
 
     pub(super) fn integer(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {

@@ -40,6 +40,7 @@ mod policy;
 mod sections;
 mod syntax;
 mod tool;
+mod upstream;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,6 +52,9 @@ pub use tool::{Danger, Exec, NeedsSkill, SQLITE_ROWS, Sqlite, SqliteSource, Tool
 
 /// One `concertina.toml`, in bytes. Settings for hundreds of tools stay below 200 KB.
 pub const CONFIG_BYTES: usize = 1024 * 1024;
+
+/// The longest time that a call may be given, in seconds: a day.
+const LONGEST_SECONDS: u64 = 86_400;
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -83,6 +87,9 @@ pub struct Config {
     pub tools: BTreeMap<ToolName, Tool>,
     /// `[upstream.NAME]`, by name.
     pub upstreams: BTreeMap<String, Upstream>,
+    /// Servers that a file switches off, whoever defines them: `[upstream.NAME] disabled = true`.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub switched_off: BTreeSet<String>,
     /// `[run]`.
     pub run: Run,
     /// `[model]`.
@@ -98,8 +105,8 @@ pub struct Config {
     locked: BTreeSet<String>,
 }
 
-/// `[sources]`: where skills come from.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+/// `[sources]`: where skills and servers come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sources {
     /// Directories searched for skills besides the usual ones.
     pub roots: Vec<String>,
@@ -107,6 +114,20 @@ pub struct Sources {
     pub profile: SourceProfile,
     /// Skills and files that are never read, as globs.
     pub exclude: Vec<String>,
+    /// Whether the MCP servers that clients' own settings name are used. `.mcp.json` is a project's
+    /// and not a client's.
+    pub clients: bool,
+}
+
+impl Default for Sources {
+    fn default() -> Self {
+        Self {
+            roots: Vec::new(),
+            profile: SourceProfile::default(),
+            exclude: Vec::new(),
+            clients: true,
+        }
+    }
 }
 
 /// Which of two skills with one name is taken.
@@ -187,12 +208,29 @@ pub struct Category {
 }
 
 /// `[upstream.NAME]`: an MCP server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct Upstream {
     /// How it is reached.
     pub transport: Transport,
     /// Names of environment variables that are passed on to it.
     pub env: Vec<String>,
+    /// Environment variables with their values. `${NAME}` stands for a variable of one's own.
+    pub set: BTreeMap<String, String>,
+    /// Where it runs; the workspace unless set.
+    pub cwd: Option<String>,
+    /// Headers of every request. `${NAME}` stands for an environment variable.
+    pub headers: BTreeMap<String, String>,
+    /// The environment variable that holds a bearer token.
+    pub bearer_env: Option<String>,
+    /// How long one call may take, in seconds.
+    pub timeout_s: Option<u64>,
+}
+
+// Values and headers can hold secrets.
+impl std::fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Upstream").field("transport", &self.transport).finish_non_exhaustive()
+    }
 }
 
 /// How an MCP server is reached.

@@ -7,9 +7,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::fields::{Fields, Reader, strings, unknown_key, wrong_type};
+use super::upstream::Entry;
 use super::{
-    CONFIG_BYTES, Category, Config, ConfigOrigin, PolicySetting, SourceProfile, Tier, Transport,
-    Upstream, policy, syntax, tool,
+    CONFIG_BYTES, Category, Config, ConfigOrigin, PolicySetting, SourceProfile, Tier, policy,
+    syntax, tool, upstream,
 };
 
 /// All sections.
@@ -104,7 +105,7 @@ fn sections<'v>(config: &mut Config, reader: &mut Reader<'_>, table: &'v DeTable
                 local_tool(config, reader, path, name, value);
             }),
             "upstream" => named(reader, name, value, |reader, path, name, value| {
-                upstream(config, reader, path, name, value);
+                server(config, reader, path, name, value);
             }),
             known if SECTIONS.contains(&known) => {
                 if let Some(fields) = Fields::open(reader, known, value) {
@@ -125,6 +126,12 @@ fn plain(config: &mut Config, section: &str, mut fields: Fields<'_, '_, '_>) {
             fields.extend("roots", &mut config.sources.roots);
             fields.extend_globs("exclude", &mut config.sources.exclude);
             set(&mut config.sources.profile, fields.choice("profile", &profiles));
+            match fields.boolean("clients") {
+                Some(true) if fields.reader.workspace() && !config.sources.clients => {
+                    fields.refuse("clients");
+                }
+                clients => set(&mut config.sources.clients, clients),
+            }
         }
         "listing" => {
             let listing = &mut config.listing;
@@ -317,40 +324,24 @@ fn local_tool<'v>(
     }
 }
 
-fn upstream<'v>(
+fn server<'v>(
     config: &mut Config,
     reader: &mut Reader<'_>,
     path: &str,
     name: &'v Name<'v>,
     value: &'v Spanned<DeValue<'v>>,
 ) {
-    if config.upstreams.contains_key(name.get_ref().as_ref()) {
-        return defined(reader, path, name);
-    }
-    let Some(mut fields) = Fields::open(reader, path, value) else { return };
-    let (command, url) = (fields.string("command"), fields.string("url"));
-    let args = fields.strings("args");
-    let env = fields.strings("env").unwrap_or_default();
-    let transport = match (command, url, args) {
-        (Some(command), None, args) => {
-            Some(Transport::Command { command, args: args.unwrap_or_default() })
+    let known = name.get_ref().as_ref();
+    match upstream::read(reader, path, name.span(), value) {
+        Some(Entry::Off) => {
+            config.switched_off.insert(known.to_owned());
         }
-        (None, Some(url), None) => Some(Transport::Url(url)),
-        _ => {
-            fields.reader.error(
-                "BAD_VALUE",
-                name.span(),
-                format!("`[{path}]` needs either `command` (with `args`) or `url`"),
-                "write one of the two",
-            );
-            None
+        Some(Entry::Server(_)) if config.upstreams.contains_key(known) => {
+            defined(reader, path, name);
         }
-    };
-    if fields.finish()
-        && let Some(transport) = transport
-    {
-        config.upstreams.insert(name.get_ref().to_string(), Upstream { transport, env });
-    } else {
-        reader.left_out(name.span(), path);
+        Some(Entry::Server(upstream)) => {
+            config.upstreams.insert(known.to_owned(), *upstream);
+        }
+        None => reader.left_out(name.span(), path),
     }
 }

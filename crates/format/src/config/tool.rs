@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::LONGEST_SECONDS;
 use super::fields::{Fields, Reader, strings, unknown_key};
 use crate::nearest::{list, nearest};
 use crate::parameters::unsupported_keywords;
@@ -16,8 +17,6 @@ use crate::parameters::unsupported_keywords;
 pub const SQLITE_ROWS: u64 = 200;
 /// Rows that a tool may ask for at most.
 const MOST_ROWS: u64 = 1_000_000;
-/// The longest time a tool may ask for, in seconds: a day.
-const LONGEST: u64 = 86_400;
 
 /// A tool of this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -246,7 +245,7 @@ pub(super) fn read<'v>(
 fn exec(fields: &mut Fields<'_, '_, '_>, parameters: &Value, name: &Range<usize>) -> Option<Exec> {
     if let Some(argv) = fields.strings("argv") {
         check_argv(fields, &argv, parameters);
-        let seconds = fields.integer("timeout_s", 1..=LONGEST);
+        let seconds = fields.integer("timeout_s", 1..=LONGEST_SECONDS);
         let most = limits::OUTPUT_BYTES as u64;
         return Some(Exec {
             argv,

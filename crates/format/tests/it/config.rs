@@ -93,8 +93,15 @@ needs_skill = true
 command = "records-mcp"
 args = ["--stdio"]
 env = ["RECORDS_TOKEN"]
+set = {MODE = "fast"}
+cwd = "records"
+timeout_s = 30
 [upstream.weather]
 url = "https://weather.example/mcp"
+headers = {Accept-Language = "nb"}
+bearer_env = "WEATHER_TOKEN"
+[upstream.old]
+disabled = true
 
 [run]
 task = "When is high water?"

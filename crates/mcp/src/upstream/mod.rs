@@ -1,1 +1,226 @@
 //! The servers whose tools are called through this one.
+//!
+//! A [`Pool`] knows every server that settings define. What a server brings is kept in a record, so
+//! that its tools are known at once the next time and the server starts with the first call. Each
+//! server is attended to alone: one that hangs, crashes or lies costs nobody else anything.
+
+mod approvals;
+mod board;
+mod calls;
+mod content;
+mod definitions;
+mod failure;
+mod family;
+mod guard;
+mod handshake;
+mod http;
+mod known;
+mod link;
+mod lists;
+mod login;
+mod names;
+mod options;
+mod peer;
+mod program;
+mod provided;
+mod records;
+mod server;
+mod skills;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use concertina_runtime::now;
+use concertina_runtime::tools::Outcome;
+use concertina_runtime::upstream::{Call, Definition, Offer, ServerState, Upstreams};
+use concertina_types::limits;
+use futures_util::future::{BoxFuture, join_all};
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+pub use approvals::{Approval, Change, approve, changes};
+pub use definitions::LeftOut;
+pub use failure::Failure;
+pub use guard::guard;
+pub use login::Login;
+pub use names::{alias, tool_name};
+pub use options::{PoolOptions, Waits};
+pub use provided::{Ask, Provided};
+pub use skills::{ServedFile, ServedSkill};
+
+use board::{Board, Part};
+use program::Household;
+use records::Records;
+use server::{Shared, Upstream, at_rest};
+
+/// The servers behind a workspace.
+#[derive(Debug)]
+pub struct Pool {
+    servers: BTreeMap<String, Arc<Upstream>>,
+    shared: Arc<Shared>,
+    watched: Watched,
+}
+
+impl Pool {
+    /// The servers of `definitions`; of several with one name the first counts. Nothing is started,
+    /// unless servers that were never seen are to be learnt.
+    pub fn new(definitions: Vec<Definition>, options: PoolOptions) -> Arc<Self> {
+        let mut first: BTreeMap<String, Definition> = BTreeMap::new();
+        for definition in definitions {
+            first.entry(definition.name.clone()).or_insert(definition);
+        }
+        let mut parts: BTreeMap<String, Part> = BTreeMap::new();
+        let mut found = Vec::new();
+        for (name, definition) in first {
+            let records = Records::of(&options.home, &definition);
+            let (manifest, part) = at_rest(&definition, &records);
+            parts.insert(name.clone(), part);
+            found.push((name, definition, records, manifest));
+        }
+        let shared = Arc::new(Shared {
+            board: Board::new(parts),
+            household: Arc::new(Household::new(options.guard.clone())),
+            learning: Semaphore::new(limits::STARTING),
+            closing: CancellationToken::new(),
+            options,
+        });
+        let mut servers = BTreeMap::new();
+        let mut unknown = Vec::new();
+        for (name, definition, records, manifest) in found {
+            let is_due = manifest.as_ref().is_none_or(|manifest| manifest.is_stale(now()));
+            let is_trusted = definition.trusted;
+            let upstream =
+                Upstream::new(definition, records, manifest.as_ref(), Arc::clone(&shared));
+            let upstream = Arc::new(upstream);
+            if is_due && is_trusted {
+                unknown.push(Arc::clone(&upstream));
+            }
+            servers.insert(name, upstream);
+        }
+        let watched = Watched::new(&shared.options);
+        let pool = Arc::new(Self { servers, shared, watched });
+        if pool.shared.options.learn {
+            for upstream in unknown {
+                pool.shared.options.handle.spawn(upstream.learn());
+            }
+        }
+        pool
+    }
+
+    /// Rises with every change of what the servers offer: tools, prompts, resources, skills, states.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.board.changes()
+    }
+
+    /// Waits until no server that was never seen is still being asked what it brings, or until the
+    /// time is over. Says whether all were heard.
+    pub async fn settled(&self, time: Duration) -> bool {
+        let mut changes = self.changes();
+        let is_settled =
+            || self.servers.values().all(|upstream| upstream.standing() != ServerState::Starting);
+        let heard = async { while !is_settled() && changes.changed().await.is_ok() {} };
+        let _ = tokio::time::timeout(time, heard).await;
+        is_settled()
+    }
+
+    /// Ends every server and everything it started.
+    pub async fn close(&self) {
+        self.shared.closing.cancel();
+        self.shared.learning.close();
+        join_all(self.servers.values().map(|upstream| upstream.close())).await;
+        // Whatever was being started ends too.
+        let grace = Duration::from_millis(2 * limits::STOP_MILLISECONDS);
+        self.shared.household.close(grace).await;
+    }
+}
+
+impl Upstreams for Pool {
+    fn offer(&self) -> Arc<Offer> {
+        self.look();
+        self.shared.board.offer()
+    }
+
+    fn call(&self, call: Call) -> BoxFuture<'static, Outcome> {
+        let offer = self.shared.board.offer();
+        let offered = offer.tools.binary_search_by(|tool| tool.name.cmp(&call.tool)).ok();
+        let offered = offered.and_then(|place| offer.tools.get(place));
+        let upstream = offered.and_then(|tool| self.servers.get(&tool.server)).cloned();
+        let Some(upstream) = upstream else {
+            let words = format!("no server brings the tool `{}`", call.tool);
+            return Box::pin(std::future::ready(Outcome::failed("UPSTREAM_UNKNOWN", words)));
+        };
+        let handle = self.shared.options.handle.clone();
+        Box::pin(async move {
+            let (tell, told) = oneshot::channel();
+            let Call { tool, arguments, cancel, caller } = call;
+            let task = handle.spawn(async move {
+                let outcome = calls::call(upstream, tool, arguments, cancel, caller).await;
+                let _ = tell.send(outcome);
+            });
+            // Whoever drops this future no longer waits, and the server is told.
+            let _guard = AbortOnDrop(task.abort_handle());
+            told.await.unwrap_or_else(|_| Failure::Closed.outcome("concertina"))
+        })
+    }
+}
+
+struct AbortOnDrop(tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Directories that another process changes: approvals and logins.
+#[derive(Debug)]
+struct Watched {
+    approvals: (PathBuf, Mutex<Option<SystemTime>>),
+    tokens: (PathBuf, Mutex<Option<SystemTime>>),
+}
+
+impl Watched {
+    fn new(options: &PoolOptions) -> Self {
+        let of = |path: PathBuf| {
+            let seen = Mutex::new(modified(&path));
+            (path, seen)
+        };
+        Self {
+            approvals: of(records::directory(&options.home).join("approved")),
+            tokens: of(login::directory(&options.home)),
+        }
+    }
+}
+
+fn modified(path: &std::path::Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+}
+
+/// Whether it is another than the last time.
+fn has_changed((path, seen): &(PathBuf, Mutex<Option<SystemTime>>)) -> bool {
+    let now = modified(path);
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let has_changed = *seen != now;
+    *seen = now;
+    has_changed
+}
+
+impl Pool {
+    /// Looks whether somebody approved a tool or logged in meanwhile.
+    fn look(&self) {
+        if has_changed(&self.watched.approvals) {
+            for upstream in self.servers.values() {
+                upstream.check_again();
+            }
+        }
+        if has_changed(&self.watched.tokens) {
+            for upstream in self.servers.values() {
+                if upstream.forget_login() {
+                    self.shared.options.handle.spawn(Arc::clone(upstream).learn());
+                }
+            }
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use concertina_core::policy::Pattern;
 use concertina_core::session::{Command, Origin, Part, PreparedSkill, Unfolded, View};
 use concertina_tokens::O200k;
-use concertina_types::{Blob, Fact, ModelCall, SessionMode, Subject, Tokens, limits};
+use concertina_types::{Blob, Fact, ModelCall, Subject, Tokens, limits};
 use futures_util::future::LocalBoxFuture;
 
 use crate::Cancel;
@@ -199,7 +199,7 @@ impl Agent<'_> {
             principal: Some(self.session.state().principal.clone()),
             parent: Some((self.session.id().clone(), self.session.state().depth + 1)),
             settings: Some(settings),
-            mode: SessionMode::Owned,
+            ..Started::default()
         };
         let mut child = Session::create(self.workspace, self.session.store().clone(), started)?;
         let name = child.id().clone();

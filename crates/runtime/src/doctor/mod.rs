@@ -7,7 +7,9 @@
 //! A client is one file below `clients/`: what it reads as a table, with the version in which that
 //! was seen. What nobody has seen is reported as not known.
 
+mod around;
 mod clients;
+mod configured;
 mod jsonc;
 mod listing;
 mod near;
@@ -19,67 +21,29 @@ mod settings;
 mod skills;
 mod text;
 
-use std::path::PathBuf;
-
-use concertina_types::env;
-
 use crate::sources::Places;
 use crate::workspace::Workspace;
 
+pub(crate) use around::Around;
 use clients::{CLIENTS, Client};
+pub(crate) use configured::{Whose, configured};
 use pool::Pool;
 pub use report::{
     Amount, ClientReport, ClientSkills, Collision, Configured, FindingCount, From, Hidden, Index,
     Loss, NearMiss, Next, Report, Server, ServerState, SettingsFinding, Skills, SkippedFile, Tools,
 };
 
+pub(crate) use servers::Transport;
+
 /// The version of the shape of [`Report`].
 pub const REPORT_VERSION: u8 = 1;
-
-/// Where clients keep what they read.
-pub(crate) struct Around {
-    /// The workspace, and the directories above it up to the root of its repository.
-    directories: Vec<PathBuf>,
-    home: Option<PathBuf>,
-    /// `$XDG_CONFIG_HOME`, or `.config` below the home directory.
-    config: Option<PathBuf>,
-    /// `$CLAUDE_CONFIG_DIR`, where it is set.
-    claude: Option<PathBuf>,
-    /// `$CODEX_HOME`, where it is set.
-    codex: Option<PathBuf>,
-}
-
-impl Around {
-    fn new(workspace: &Workspace, variable: &dyn Fn(&str) -> Option<String>) -> Self {
-        let path = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let home = path("HOME");
-        let ancestors: Vec<PathBuf> = workspace.root().ancestors().map(PathBuf::from).collect();
-        let repository = ancestors.iter().position(|directory| directory.join(".git").exists());
-        let within = ancestors.into_iter().take(repository.map_or(1, |at| at + 1)).enumerate();
-        // The home directory is looked at as such.
-        let directories = within.filter(|(at, path)| *at == 0 || Some(path) != home.as_ref());
-        Self {
-            directories: directories.map(|(_, path)| path).collect(),
-            config: path(env::XDG_CONFIG_HOME)
-                .or_else(|| home.as_ref().map(|home| home.join(".config"))),
-            claude: path(env::CLAUDE_CONFIG_DIR),
-            codex: path(env::CODEX_HOME),
-            home,
-        }
-    }
-
-    /// `path` below the home directory; none where there is no home.
-    fn at_home(&self, path: &str) -> Option<PathBuf> {
-        self.home.as_ref().map(|home| home.join(path))
-    }
-}
 
 /// Looks at `workspace` and at the home that `variable` tells of.
 ///
 /// The skills are those that the workspace knows: where it was opened for certain directories only,
 /// only those count.
 pub fn examine(workspace: &Workspace, variable: &dyn Fn(&str) -> Option<String>) -> Report {
-    let around = Around::new(workspace, variable);
+    let around = Around::new(workspace.root(), variable);
     let places = Places::usual(workspace.root(), variable);
     let window = workspace.settings().window;
     let found: Vec<(&Client, clients::Found)> = CLIENTS
@@ -94,7 +58,7 @@ pub fn examine(workspace: &Workspace, variable: &dyn Fn(&str) -> Option<String>)
     let mut settings: Vec<SettingsFinding> = settings::of_workspace(workspace);
     let mut reports = Vec::new();
     for (client, found) in &found {
-        let read = settings::read(client, &found.settings);
+        let read = settings::read(client, found.settings.iter());
         let configured = (client.servers)(&read.documents, &around);
         let files = read.documents.iter().map(|document| document.path.display().to_string());
         reports.push(ClientReport {

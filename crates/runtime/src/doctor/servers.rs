@@ -1,8 +1,10 @@
 //! MCP servers that settings name: each once, whoever names it, and nothing secret of it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use concertina_format::config::Transport as Configuration;
+use concertina_types::Digest;
 use serde_json::Value;
 
 use super::clients::Client;
@@ -11,16 +13,21 @@ use super::settings::Document;
 use crate::workspace::Workspace;
 
 /// One mention of a server in a settings file.
-pub(super) struct Mention {
-    pub(super) name: String,
-    pub(super) path: String,
-    pub(super) state: ServerState,
-    pub(super) transport: Transport,
+pub(crate) struct Mention {
+    pub(crate) name: String,
+    /// The file, whether it is a project's, and the digest of its text.
+    pub(crate) path: PathBuf,
+    pub(crate) of_project: bool,
+    pub(crate) digest: Digest,
+    pub(crate) state: ServerState,
+    pub(crate) transport: Transport,
+    /// All that the file says of it.
+    pub(crate) value: Value,
 }
 
 /// How a server is reached; compared as a whole, shown in part.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Transport {
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Transport {
     Command(Vec<String>),
     Url(String),
     Unknown,
@@ -89,9 +96,12 @@ pub(super) fn mentions(
     servers
         .map(|(name, server)| Mention {
             name: name.clone(),
-            path: document.path.display().to_string(),
+            path: document.path.clone(),
+            of_project: document.of_project,
+            digest: document.digest,
             state: state(name, server),
             transport: Transport::read(server),
+            value: server.clone(),
         })
         .collect()
 }
@@ -114,7 +124,7 @@ impl Servers {
             own.insert(mention.name.clone());
             let configured = Configured {
                 client: client.id.to_owned(),
-                path: mention.path,
+                path: mention.path.display().to_string(),
                 state: mention.state,
             };
             self.0.entry((mention.name, mention.transport)).or_default().push(configured);

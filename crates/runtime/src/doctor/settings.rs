@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use concertina_types::{LineIndex, Severity};
+use concertina_types::{Digest, LineIndex, Severity};
 use serde_json::Value;
 
 use super::clients::{Client, Format, SettingsFile};
@@ -22,6 +22,8 @@ pub(super) struct Document {
     pub(super) path: PathBuf,
     /// Whether it belongs to the project, and not to the person.
     pub(super) of_project: bool,
+    /// The digest of its text.
+    pub(super) digest: Digest,
     pub(super) value: Value,
 }
 
@@ -32,7 +34,7 @@ pub(super) struct Read {
     pub(super) findings: Vec<SettingsFinding>,
 }
 
-pub(super) fn read(client: &Client, files: &[SettingsFile]) -> Read {
+pub(super) fn read<'a>(client: &Client, files: impl Iterator<Item = &'a SettingsFile>) -> Read {
     let mut read = Read::default();
     for file in files {
         let finding =
@@ -73,6 +75,7 @@ pub(super) fn read(client: &Client, files: &[SettingsFile]) -> Read {
                 read.documents.push(Document {
                     path: file.path.clone(),
                     of_project: file.of_project,
+                    digest: Digest::of(text.as_bytes()),
                     value,
                 });
             }

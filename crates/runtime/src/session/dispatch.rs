@@ -5,7 +5,7 @@ use concertina_core::session::Origin;
 use concertina_types::{ModelCall, Ref, ToolName};
 use serde_json::Value;
 
-use super::{OpenOptions, Reply, Session};
+use super::{Admission, OpenOptions, Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
 use crate::find::FindRequest;
@@ -37,14 +37,36 @@ impl Session {
                 return self.refuse(origin, call.name.clone(), "BAD_ARGUMENTS", reason);
             }
         };
+        if call.name != "call" {
+            return self.verb(workspace, origin, &call.name, &arguments, can_fork, cancel);
+        }
+        match self.admit_written(origin.clone(), &arguments)? {
+            Admission::Answered(reply) => Ok(*reply),
+            Admission::Admitted(ticket) => {
+                let id = ticket.id();
+                let outcome = workspace.toolbox().run(ticket, cancel);
+                self.finish(origin, id, outcome)
+            }
+        }
+    }
+
+    /// `find`, `open` or `close`, with arguments as they were written.
+    pub fn verb(
+        &mut self,
+        workspace: &mut Workspace,
+        origin: Origin,
+        name: &str,
+        arguments: &Value,
+        can_fork: bool,
+        cancel: &Cancel,
+    ) -> Result<Reply, RuntimeError> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-        let missing = |name: &str| format!("{} needs `{name}`, a text", call.name);
-        match call.name.as_str() {
+        match name {
             "find" => {
                 let Some(query) = text("query") else {
-                    return self.refuse(origin, "find", "BAD_ARGUMENTS", missing("query"));
+                    return self.refuse(origin, "find", "BAD_ARGUMENTS", missing(name, "query"));
                 };
-                let request = match find_request(query, &arguments) {
+                let request = match find_request(query, arguments) {
                     Ok(request) => request,
                     Err(reason) => return self.refuse(origin, "find", "BAD_ARGUMENTS", reason),
                 };
@@ -52,27 +74,21 @@ impl Session {
             }
             "open" => {
                 let Some(reference) = text("ref") else {
-                    return self.refuse(origin, "open", "BAD_ARGUMENTS", missing("ref"));
+                    return self.refuse(origin, "open", "BAD_ARGUMENTS", missing(name, "ref"));
                 };
                 let options = OpenOptions {
                     part: text("part").map(str::to_owned),
-                    arguments: inner_object(&arguments, "args"),
+                    arguments: inner_object(arguments, "args"),
                     can_fork,
+                    held: text("known_digest").filter(|held| !held.is_empty()).map(str::to_owned),
                     cancel: cancel.clone(),
                     ..OpenOptions::default()
                 };
                 self.open(workspace, origin, reference, &options)
             }
-            "call" => {
-                let Some(tool) = text("tool") else {
-                    return self.refuse(origin, "call", "BAD_ARGUMENTS", missing("tool"));
-                };
-                let inner = inner_object(&arguments, "args");
-                self.call(workspace, origin, tool, inner, cancel)
-            }
             "close" => match text("ref") {
                 Some(reference) => self.close(origin, reference),
-                None => self.refuse(origin, "close", "BAD_ARGUMENTS", missing("ref")),
+                None => self.refuse(origin, "close", "BAD_ARGUMENTS", missing(name, "ref")),
             },
             other => {
                 // Models often write a tool's own name where `call` belongs.
@@ -88,6 +104,23 @@ impl Session {
             }
         }
     }
+
+    /// The first half of `call`, with arguments as they were written.
+    pub fn admit_written(
+        &mut self,
+        origin: Origin,
+        arguments: &Value,
+    ) -> Result<Admission, RuntimeError> {
+        if let Some(tool) = arguments.get("tool").and_then(Value::as_str) {
+            return self.admit(origin, tool, inner_object(arguments, "args"));
+        }
+        let reply = self.refuse(origin, "call", "BAD_ARGUMENTS", missing("call", "tool"))?;
+        Ok(Admission::Answered(Box::new(reply)))
+    }
+}
+
+fn missing(tool: &str, argument: &str) -> String {
+    format!("{tool} needs `{argument}`, a text")
 }
 
 /// An argument that is an object. Some models send it as a text that holds JSON.

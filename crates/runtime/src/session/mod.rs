@@ -30,6 +30,8 @@ pub use verbs::OpenOptions;
 /// How a session begins.
 #[derive(Debug, Clone, Default)]
 pub struct Started {
+    /// Its id, where the asker has a reason to choose it; a new one that nobody can guess otherwise.
+    pub id: Option<SessionId>,
     /// On whose behalf; the name of nobody in particular where none is given.
     pub principal: Option<String>,
     /// The session that forks it, and its depth.
@@ -95,7 +97,7 @@ impl Session {
         let settings = started.settings.unwrap_or_else(|| workspace.settings().clone());
         let text = json(&settings)?;
         let mut session = Self {
-            id: new_session_id()?,
+            id: started.id.map_or_else(new_session_id, Ok)?,
             store,
             state: State::default(),
             shelf: Shelf::default(),
@@ -110,7 +112,8 @@ impl Session {
             settings: text,
         })?;
         session.take_note(workspace)?;
-        if session.state.parent.is_none() {
+        // Where the text of a skill stands in an answer, there is none yet that could hold it.
+        if session.state.parent.is_none() && session.state.mode == SessionMode::Owned {
             session.open_small(workspace)?;
         }
         Ok(session)

@@ -410,7 +410,8 @@ impl Session {
         }
     }
 
-    pub(super) fn refuse(
+    /// Refuses, on the record, what cannot be met for a reason found outside the session.
+    pub fn refuse(
         &mut self,
         origin: Origin,
         request: impl Into<String>,

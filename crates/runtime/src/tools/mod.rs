@@ -156,6 +156,11 @@ impl Toolbox {
         self
     }
 
+    /// The tools that are defined here.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &ToolName> {
+        self.runners.keys()
+    }
+
     /// Lets `upstreams` run what is not defined here.
     pub(crate) fn attach(&mut self, upstreams: Arc<dyn Upstreams>) {
         self.upstreams = Some(upstreams);

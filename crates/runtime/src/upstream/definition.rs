@@ -17,6 +17,8 @@ pub struct Definition {
     pub by: String,
     /// Whether it may be started: it is a person's own, or the workspace's and trusted as it is now.
     pub trusted: bool,
+    /// How long one call may take, in seconds, where the settings say it.
+    pub timeout_s: Option<u64>,
 }
 
 /// How a server is reached. Secrets stand in it, so it is never printed.

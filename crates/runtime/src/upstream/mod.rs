@@ -5,6 +5,10 @@
 
 mod caller;
 mod definition;
+mod definitions;
+mod dialect;
+mod expand;
+mod itself;
 
 use std::sync::Arc;
 
@@ -15,6 +19,9 @@ use serde_json::Value;
 
 pub use caller::{Caller, Nobody};
 pub use definition::{Definition, Reach};
+pub use definitions::Definitions;
+pub(crate) use dialect::{Described, Unusable};
+pub(crate) use expand::Variables;
 
 use crate::Cancel;
 use crate::tools::Outcome;

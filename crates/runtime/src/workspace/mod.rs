@@ -1,6 +1,7 @@
 //! A directory with its settings, skills and tools: what sessions run in.
 
 mod nested;
+mod servers;
 mod trusted;
 
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use concertina_format::config::{ConfigOrigin, SourceProfile};
 use concertina_format::skill::{Document, Mode, Origin, Parsed, parse};
 use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens, ToolName};
 
+use crate::doctor::Around;
 use crate::error::RuntimeError;
 use crate::find::Texts;
 use crate::settings::{Loaded, load_config};
@@ -97,6 +99,10 @@ pub struct Workspace {
     /// Where the record of trust is kept, and what it says. None where whoever opened the workspace
     /// vouches for it.
     trust: Option<(PathBuf, Trust)>,
+    /// Where clients keep the settings that count here.
+    around: Around,
+    /// Whether it was opened for certain directories only, or alone.
+    is_limited: bool,
     nested: NestedSearch,
     toolbox: Toolbox,
     /// The servers that bring tools.
@@ -136,6 +142,9 @@ impl Workspace {
             vouched: options.vouched,
         };
         let sources = sources(&root, &loaded, &options)?;
+        let is_limited = options.only_workspace || !options.roots.is_empty();
+        let around =
+            if is_limited { Around::only(&root) } else { Around::new(&root, options.variable) };
         let trust = (!options.vouched).then(|| (options.home.clone(), Trust::load(&options.home)));
         let defined = define(&loaded.config, &loaded.tools_from, &options.home, options.variable);
         loaded.findings.extend(defined.findings);
@@ -148,6 +157,8 @@ impl Workspace {
             loaded,
             settings,
             trust,
+            around,
+            is_limited,
             nested: NestedSearch::default(),
             sources,
             snapshot: Arc::new(Snapshot {
@@ -269,6 +280,11 @@ impl Workspace {
     /// The digest of the whole file of `entry`; none where it cannot be read now.
     pub fn digest(&self, entry: &SkillEntry) -> Option<Digest> {
         self.file(entry).ok().map(|file| Digest::of(&file.bytes))
+    }
+
+    /// The bytes of the whole file of `entry`.
+    pub fn bytes(&self, entry: &SkillEntry) -> Result<Vec<u8>, SourceError> {
+        Ok(self.file(entry)?.bytes)
     }
 
     /// The file of `entry` as it is read: its text, and where frontmatter and body are in it.

@@ -8,6 +8,7 @@ use concertina_types::{Digest, SkillId};
 use serde::Serialize;
 
 use super::nested::nested_below;
+use super::servers::ProjectFile;
 use super::{LoadedSkill, Workspace, absolute};
 use crate::error::RuntimeError;
 use crate::inside::inside;
@@ -63,14 +64,24 @@ impl Workspace {
             || named.any(|root| Path::new(entry.path.as_ref()).starts_with(&root.path))
     }
 
-    /// How many skills and tools of the workspace wait for trust.
+    /// How many skills, tools and servers of the workspace wait for trust.
     pub fn untrusted(&self) -> usize {
+        if self.trust.is_none() {
+            return 0;
+        }
         let skills = self.snapshot.skills.iter().filter(|entry| !entry.trusted).count();
-        skills + self.snapshot.tools.iter().filter(|tool| !tool.trusted).count()
+        let tools = self.toolbox.names().filter_map(|name| self.snapshot.tool(name));
+        let tools = tools.filter(|tool| !tool.trusted).count();
+        let files = self.project_files();
+        let servers: usize =
+            files.values().filter(|file| !file.trusted).map(|file| file.servers).sum();
+        let own = self.loaded.upstreams_from.values();
+        let own = own.filter(|file| file.origin == ConfigOrigin::Workspace).count();
+        skills + tools + servers + if self.are_settings_trusted() { 0 } else { own }
     }
 
-    /// What the workspace brings at or below `path`: its settings, its skills, and those that a touch
-    /// would bring to light.
+    /// What the workspace brings at or below `path`: its settings, those that name servers for
+    /// clients, its skills, and those that a touch would bring to light.
     pub fn brought(&mut self, path: &Path) -> Result<Vec<Brought>, RuntimeError> {
         let path = absolute(path)?;
         self.add_nested(&nested_below(&self.root, &path));
@@ -79,6 +90,12 @@ impl Workspace {
             skill: None,
             trusted: self.are_settings_trusted(),
         });
+        let servers = self.project_files().into_iter().map(|(path, file)| Brought {
+            path: path.to_string_lossy().into_owned(),
+            skill: None,
+            trusted: file.trusted,
+        });
+        let settings = settings.chain(servers);
         let skills =
             self.snapshot.skills.iter().filter(|entry| self.is_brought(entry)).map(|entry| {
                 let is_whole =
@@ -116,6 +133,13 @@ impl Workspace {
             let file = file.to_string_lossy().into_owned();
             trust.give(file.clone(), digest, digest);
             given.push(file);
+        }
+        for (file, ProjectFile { digest, .. }) in self.project_files() {
+            if file.starts_with(&path) {
+                let file = file.to_string_lossy().into_owned();
+                trust.give(file.clone(), digest, digest);
+                given.push(file);
+            }
         }
         trust.unreadable = None;
         trust.save(&home)?;

@@ -19,6 +19,7 @@ mod agent_live;
 mod case_lists;
 mod cases;
 mod commands;
+mod definitions;
 mod doctor;
 mod find;
 mod http_server;

@@ -10,7 +10,7 @@ use concertina_store::{Durability, EventStore, SqliteEvents, Store, StoreError};
 
 use crate::{child, draft, session};
 
-fn append(store: &dyn EventStore, after: u64) -> Result<(), StoreError> {
+pub(crate) fn append(store: &dyn EventStore, after: u64) -> Result<(), StoreError> {
     store.append(&session("s"), after, vec![draft("w", 0)], Durability::KillSafe).map(drop)
 }
 
@@ -39,6 +39,7 @@ fn files_are_for_this_user_alone() {
     let store = Store::open(&home).unwrap();
     append(store.events.as_ref(), 0).unwrap();
     store.content.put(b"x").unwrap();
+    store.content.put(&vec![7; 100_000]).unwrap();
     let mut pending = vec![dir.path().join("above")];
     let mut seen = 0;
     while let Some(path) = pending.pop() {
@@ -101,10 +102,10 @@ fn a_newer_log_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("events.db");
     append(&SqliteEvents::new(&path), 0).unwrap();
-    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
     let error = SqliteEvents::new(&path).read(&session("s"), 0).unwrap_err();
     assert_eq!(error.code(), "STORE_NEWER");
-    assert!(error.to_string().contains("format 2, and this program knows up to 1"), "{error}");
+    assert!(error.to_string().contains("format 3, and this program knows up to 2"), "{error}");
 }
 
 #[test]

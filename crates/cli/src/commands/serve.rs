@@ -1,0 +1,107 @@
+//! `concertina serve`: serve MCP clients over HTTP.
+
+use std::time::Duration;
+
+use concertina_http::{Guard, Listening, Names, TokenError, Tokens, routes};
+use concertina_mcp::server::{Exposure, Gateway, GatewayOptions, http};
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::ServeArgs;
+use crate::error::{CliError, Exit};
+use crate::output::Output;
+use crate::place;
+
+/// How long what still runs may hold up the end of the process.
+const SHUTDOWN: Duration = Duration::from_millis(500);
+
+pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
+    if !args.address.ip().is_loopback() && !args.remote {
+        let message = format!("{} can be reached from other machines", args.address.ip());
+        return Err(CliError::usage(message).help(
+            "add --remote and --token-file FILE if that is meant, and put TLS in front of it",
+        ));
+    }
+    let (tokens, says) = tokens(args)?;
+    let workspace = place::workspace(&args.place, out)?;
+    let store = place::store()?;
+    let exposure = if args.listed { Exposure::Listed } else { Exposure::Four };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::new(Exit::Environment, "NO_RUNTIME", error.to_string()))?;
+    let served = runtime.block_on(async {
+        let listening = Listening::on(args.address).await.map_err(|error| {
+            CliError::new(Exit::Environment, "NOT_LISTENING", error.to_string())
+                .help("another program may listen there; port 0 takes any free one")
+        })?;
+        let mut names = Names::of(listening.address());
+        for host in &args.allow_host {
+            names = names.host(host);
+        }
+        for origin in &args.allow_origin {
+            names = names.origin(origin);
+        }
+        let gateway = Gateway::new(workspace, store, None, GatewayOptions { exposure });
+        // First nobody new is let in, then calls under way end, then connections do.
+        let (closed, end) = (CancellationToken::new(), CancellationToken::new());
+        let url = format!("http://{}/mcp", listening.address());
+        if out.is_json() {
+            out.json(&json!({"url": url, "address": listening.address().to_string()}))?;
+        } else {
+            out.line(&url)?;
+            out.say(says);
+        }
+        let routes = routes(Guard { names, tokens }, http(&gateway, end.clone()));
+        let serving = listening.serve(routes, closed.clone());
+        tokio::pin!(serving);
+        tokio::select! {
+            () = &mut serving => {}
+            signal = ends() => {
+                signal.map_err(|error| {
+                    CliError::new(Exit::Environment, "NO_SIGNALS", error.to_string())
+                })?;
+                closed.cancel();
+                gateway.drain().await;
+                end.cancel();
+                serving.await;
+            }
+        }
+        Ok(0)
+    });
+    runtime.shutdown_timeout(SHUTDOWN);
+    served
+}
+
+/// Returns when somebody wants the service to end.
+async fn ends() -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+/// The tokens, and what to say about them. The token itself is said to nobody who cannot read files.
+fn tokens(args: &ServeArgs) -> Result<(Option<Tokens>, String), CliError> {
+    let failed = |error: TokenError| CliError::new(Exit::Environment, "TOKENS", error.to_string());
+    if args.no_token {
+        let says = "every program on this machine may ask; stop with Ctrl-C";
+        return Ok((None, says.to_owned()));
+    }
+    if let Some(file) = &args.token_file {
+        let tokens = Tokens::read(file).map_err(failed)?;
+        let says = format!("clients send a token of {}; stop with Ctrl-C", file.display());
+        return Ok((Some(tokens), says));
+    }
+    let file = place::home()?.join("serve/token");
+    let tokens = Tokens::kept(&file).map_err(failed)?;
+    let says = format!(
+        "clients send the header `Authorization: Bearer TOKEN`, with the token in {}; stop with Ctrl-C",
+        file.display()
+    );
+    Ok((Some(tokens), says))
+}

@@ -1,0 +1,439 @@
+//! `tools/call`: the four tools, tools by their own name, and what happens while a call runs.
+
+use std::sync::Arc;
+
+use concertina_core::session::{Origin, visible_tools};
+use concertina_runtime::{Admission, Cancel, Reply, RuntimeError};
+use concertina_types::Subject;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientResult, ElicitRequest, ElicitRequestParams,
+    InputRequest, InputRequiredResult, InputResponses, ProgressNotificationParam, ServerRequest,
+    Tool,
+};
+#[expect(deprecated, reason = "clients in use still ask for log lines")]
+use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
+use rmcp::service::{Peer, RequestContext};
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Value, json};
+
+use super::answer::{Extra, refused, result};
+use super::caller::{Said, cancelled};
+use super::connection::{Connection, Request, broken};
+use super::desk::Desk;
+use super::flight::{Flight, Landed, Parked, launch};
+use super::gateway::Exposure;
+use super::names::{Meant, meant};
+use super::notes::{self, Lead};
+use super::{lock, tools};
+
+/// The one question that a parked call waits for.
+const QUESTION: &str = "question";
+
+/// How a person can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asking {
+    /// By a request to the client.
+    ByRequest,
+    /// By an answer that wants another request.
+    ByAnswer,
+    /// Not at all.
+    Never,
+}
+
+/// What one request led to, before it is put into words.
+enum Step {
+    Answered(Box<Reply>),
+    Admitted(concertina_core::session::Ticket),
+}
+
+impl Connection {
+    pub(super) async fn call(
+        &self,
+        call: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> CallToolResponse {
+        let request = self.request(&context);
+        if let Some(handle) = &call.request_state {
+            return self.go_on(handle, call.input_responses, &request, &context).await;
+        }
+        let name = call.name.into_owned();
+        let arguments = call.arguments.unwrap_or_default();
+        let own = tools::is_own(&name);
+        let named = arguments.get("session").filter(|_| own).and_then(Value::as_str);
+        let named = named.or_else(|| request.session()).map(str::to_owned);
+        let mut lead = Lead::default();
+        let desk = match self.desk(&request, named.as_deref(), &mut lead).await {
+            Ok(Ok(desk)) => desk,
+            Ok(Err(refusal)) => return refused(&refusal.code, &refusal.message).into(),
+            Err(error) => return refused(error.code(), &error.to_string()).into(),
+        };
+        self.gateway.look().await;
+        let arguments = Value::Object(arguments);
+        let wanted = Wanted::of(&name, &arguments);
+        if wanted.is_unknown(&self.gateway.snapshot()) {
+            self.gateway.settle().await;
+            self.gateway.look().await;
+        }
+        let window = request.said("windowId").map(str::to_owned);
+        let step = self.step(&desk, name, arguments, window, request.is_alone, &mut lead);
+        let response = match step.await {
+            Err(error) => refused(error.code(), &error.to_string()).into(),
+            Ok(Step::Answered(reply)) => {
+                self.complain(&wanted, &reply, &mut lead);
+                match reply.answer {
+                    Some(answer) => result(lead, &answer, Extra::default()).into(),
+                    None => refused("INTERNAL", "the request has no answer").into(),
+                }
+            }
+            Ok(Step::Admitted(ticket)) => {
+                let flight = launch(&self.gateway, Arc::clone(&desk), origin(), ticket, lead);
+                self.follow(flight, desk, &request, &context).await
+            }
+        };
+        if self.gateway.exposure() == Exposure::Listed && !request.is_alone {
+            self.tell(&request, &context.peer).await;
+        }
+        response
+    }
+
+    /// What happens in the session: everything of a request but the run of a tool.
+    async fn step(
+        &self,
+        desk: &Desk,
+        name: String,
+        arguments: Value,
+        window: Option<String>,
+        is_alone: bool,
+        lead: &mut Lead,
+    ) -> Result<Step, RuntimeError> {
+        let gateway = Arc::clone(&self.gateway);
+        let (step, shown) = desk
+            .work(move |seat| {
+                let mut shown = seat.bring_up(&gateway)?.map(Shown::Index);
+                if let Some(window) = window
+                    && let Some(again) = seat.enter(&window)?
+                {
+                    shown = Some(Shown::Again(again));
+                }
+                let session = &mut seat.session;
+                let admission = match name.as_str() {
+                    "call" => session.admit_written(origin(), &arguments)?,
+                    "find" | "open" | "close" => {
+                        let cancel = Cancel::default();
+                        let reply = gateway.with_workspace(|workspace| {
+                            session.verb(workspace, origin(), &name, &arguments, false, &cancel)
+                        })?;
+                        Admission::Answered(Box::new(reply))
+                    }
+                    _ => match meant(session, &name) {
+                        Meant::Tool(tool) => session.admit(origin(), &tool, arguments)?,
+                        Meant::OneOf(tools) => {
+                            let text = format!(
+                                "several tools are called {name}: {}; use call with one of these names",
+                                tools.join(", ")
+                            );
+                            let request = format!("call {name}");
+                            let reply = session.refuse(origin(), request, "AMBIGUOUS_TOOL", text)?;
+                            Admission::Answered(Box::new(reply))
+                        }
+                    },
+                };
+                let step = match admission {
+                    Admission::Answered(reply) => Step::Answered(reply),
+                    Admission::Admitted(ticket) => Step::Admitted(ticket),
+                };
+                Ok((step, shown))
+            })
+            .await?;
+        match shown {
+            Some(Shown::Again(text)) => lead.say(text),
+            // The words at connecting hold the root; where each request stands for itself, nobody
+            // knows, and the client can ask for them.
+            Some(Shown::Index(text)) if !is_alone && !self.was_told(&text) => lead.say(text),
+            Some(Shown::Index(_)) | None => {}
+        }
+        Ok(step)
+    }
+
+    /// Says which servers are missing, where that may be why something was not found.
+    fn complain(&self, wanted: &Wanted, reply: &Reply, lead: &mut Lead) {
+        let Some(offer) = self.gateway.offer() else { return };
+        let is_refused = reply.refusal.as_ref().is_some_and(|refusal| {
+            matches!(refusal.code.as_str(), "UNKNOWN_TOOL" | "NOT_FOUND" | "NOT_VISIBLE")
+        });
+        let lines = match wanted {
+            Wanted::Everything => notes::missing(&offer, None),
+            Wanted::Search => {
+                let found_nothing = reply
+                    .answer
+                    .as_ref()
+                    .is_some_and(|answer| answer.text.starts_with("Nothing fits"));
+                if found_nothing { notes::missing(&offer, None) } else { Vec::new() }
+            }
+            Wanted::Tool(name) if is_refused => match name.split_once('/') {
+                Some((server, _)) => notes::missing(&offer, Some(server)),
+                None => notes::missing(&offer, None),
+            },
+            Wanted::Tool(_) | Wanted::Other => Vec::new(),
+        };
+        for line in lines {
+            lead.say(line);
+        }
+    }
+
+    /// Waits for the end of a call, and passes on what is said meanwhile.
+    async fn follow(
+        &self,
+        mut flight: Flight,
+        desk: Arc<Desk>,
+        request: &Request,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResponse {
+        let asking = asking(request, context);
+        loop {
+            tokio::select! {
+                biased;
+                () = context.ct.cancelled() => {
+                    // Nobody reads this: the flight is dropped, and that stops the call.
+                    return refused("CANCELLED", "the client took the call back").into();
+                }
+                Some(said) = flight.said.recv() => {
+                    let Said::Question { question, answer } = said else {
+                        self.pass_on(said, context).await;
+                        continue;
+                    };
+                    match asking {
+                        Asking::ByRequest => {
+                            let peer = context.peer.clone();
+                            tokio::spawn(async move {
+                                let _ = answer.send(ask(&peer, question).await);
+                            });
+                        }
+                        Asking::ByAnswer => match elicitation(question) {
+                            Ok(elicit) => {
+                                let parked = Parked {
+                                    flight,
+                                    answer,
+                                    principal: request.principal.clone(),
+                                    desk: Arc::clone(&desk),
+                                };
+                                match self.gateway.parking.park(parked) {
+                                    Ok(handle) => {
+                                        let asked = InputRequest::Elicitation(elicit);
+                                        let asked = [(QUESTION.to_owned(), asked)].into();
+                                        return InputRequiredResult::new(Some(asked), Some(handle)).into();
+                                    }
+                                    Err(parked) => {
+                                        let Parked { flight: back, answer, .. } = *parked;
+                                        flight = back;
+                                        let _ = answer.send(json!({"action": "decline"}));
+                                        flight.lead.say("The tool asked a person something; too many questions wait already, so it was declined.");
+                                    }
+                                }
+                            }
+                            Err(error) => {
+                                let _ = answer.send(json!({"action": "decline"}));
+                                flight.lead.say(format!("The tool asked a person something that cannot be passed on ({error}); it was declined."));
+                            }
+                        },
+                        Asking::Never => {
+                            let _ = answer.send(json!({"action": "decline"}));
+                            flight.lead.say(declined(&question));
+                        }
+                    }
+                }
+                landed = &mut flight.landed => {
+                    while let Ok(said) = flight.said.try_recv() {
+                        self.pass_on(said, context).await;
+                    }
+                    let lead = std::mem::take(&mut flight.lead);
+                    return match landed {
+                        Ok(Ok(Landed { reply, extra })) => match reply.answer {
+                            Some(answer) => result(lead, &answer, extra).into(),
+                            None => refused("INTERNAL", "the call has no answer").into(),
+                        },
+                        Ok(Err(error)) => refused(error.code(), &error.to_string()).into(),
+                        Err(_) => refused("INTERNAL", "the call broke off").into(),
+                    };
+                }
+            }
+        }
+    }
+
+    /// Goes on with a call that waited for a person.
+    async fn go_on(
+        &self,
+        handle: &str,
+        answers: Option<InputResponses>,
+        request: &Request,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResponse {
+        let Some(parked) = self.gateway.parking.fetch(handle, &request.principal) else {
+            let text = "no call of yours waits under this request state: it was answered, or it waited too long; call again";
+            return refused("STATE_UNKNOWN", text).into();
+        };
+        let Parked { flight, answer, desk, .. } = parked;
+        let said = answers.and_then(|mut answers| answers.remove(QUESTION));
+        let _ = answer.send(said.unwrap_or_else(cancelled));
+        self.follow(flight, desk, request, context).await
+    }
+
+    /// Tells the client what a server said, as far as the client asked for it.
+    async fn pass_on(&self, said: Said, context: &RequestContext<RoleServer>) {
+        match said {
+            Said::Progress { done, total, message } => {
+                let Some(token) = context.meta.get_progress_token() else { return };
+                let mut progress = ProgressNotificationParam::new(token, done);
+                progress.total = total;
+                progress.message = message;
+                let _ = context.peer.notify_progress(progress).await;
+            }
+            Said::Log(entry) => self.pass_log(entry, context).await,
+            Said::Question { answer, .. } => {
+                let _ = answer.send(cancelled());
+            }
+        }
+    }
+
+    #[expect(deprecated, reason = "clients in use still ask for log lines")]
+    async fn pass_log(&self, entry: Value, context: &RequestContext<RoleServer>) {
+        let wanted = context.meta.log_level().map(|level| level as usize);
+        let Some(wanted) = wanted.or(*lock(&self.level)) else { return };
+        let level = entry.get("level").cloned().unwrap_or_default();
+        let level = serde_json::from_value(level).unwrap_or(LoggingLevel::Info);
+        if (level as usize) < wanted {
+            return;
+        }
+        let data = entry.get("data").cloned().unwrap_or_default();
+        let mut line = LoggingMessageNotificationParam::new(level, data);
+        line.logger = entry.get("logger").and_then(Value::as_str).map(str::to_owned);
+        let _ = context.peer.notify_logging_message(line).await;
+    }
+
+    /// The tools that are visible in the session of `request`, which begins with this.
+    pub(super) async fn visible(&self, request: &Request) -> Result<Vec<Tool>, ErrorData> {
+        self.gateway.settle().await;
+        self.gateway.look().await;
+        if !request.is_alone || request.session().is_some() {
+            let desk = self.plain_desk(request).await?;
+            return self.visible_at(&desk).await.map_err(|error| broken(&error));
+        }
+        let principal = request.principal.clone();
+        let glance = self.apart(move |gateway| gateway.glance(&principal)).await;
+        glance.map(|glance| listed(&glance.session)).map_err(|error| broken(&error))
+    }
+
+    /// The same, for a look that begins nothing.
+    pub(super) async fn visible_now(&self, request: &Request) -> Option<Vec<Tool>> {
+        match self.present_desk() {
+            Some(desk) => self.visible_at(&desk).await.ok(),
+            None if request.is_alone => self.visible(request).await.ok(),
+            None => None,
+        }
+    }
+
+    async fn visible_at(&self, desk: &Desk) -> Result<Vec<Tool>, RuntimeError> {
+        let gateway = Arc::clone(&self.gateway);
+        desk.work(move |seat| {
+            seat.take_note(&gateway)?;
+            Ok(listed(&seat.session))
+        })
+        .await
+    }
+}
+
+/// What was shown of the index on the way.
+enum Shown {
+    /// What is new.
+    Index(String),
+    /// All of it, since the client's model has forgotten it.
+    Again(String),
+}
+
+/// What a request is after, for what is said when it cannot be had.
+enum Wanted {
+    /// The root of all tools.
+    Everything,
+    /// Whatever fits.
+    Search,
+    /// This tool.
+    Tool(String),
+    /// Something that no server brings.
+    Other,
+}
+
+impl Wanted {
+    fn of(name: &str, arguments: &Value) -> Self {
+        let text =
+            |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default().trim();
+        match name {
+            "find" => Self::Search,
+            "call" => Self::Tool(text("tool").trim_start_matches("tool:").to_owned()),
+            "close" => Self::Other,
+            "open" => match text("ref").split_once(':') {
+                Some(("menu", "" | "/")) => Self::Everything,
+                Some(("menu", menu)) => Self::Tool(format!("{menu}/")),
+                Some(("tool", tool)) => Self::Tool(tool.to_owned()),
+                None if text("ref") == "menu" => Self::Everything,
+                _ => Self::Other,
+            },
+            other => Self::Tool(other.to_owned()),
+        }
+    }
+
+    /// Whether servers that still start may bring it.
+    fn is_unknown(&self, snapshot: &concertina_core::catalog::Snapshot) -> bool {
+        match self {
+            Self::Everything | Self::Search => true,
+            Self::Other => false,
+            Self::Tool(name) => match name.strip_suffix('/') {
+                Some(menu) => !snapshot.tools.iter().any(|tool| tool.category.starts_with(menu)),
+                None => !snapshot
+                    .tools
+                    .iter()
+                    .any(|tool| tool.name.as_str() == name || super::alias(&tool.name) == *name),
+            },
+        }
+    }
+}
+
+fn origin() -> Origin {
+    Origin { subject: Subject::Model, call: None }
+}
+
+fn listed(session: &concertina_runtime::Session) -> Vec<Tool> {
+    let world = session.world();
+    visible_tools(session.state(), &world).into_iter().map(tools::listed).collect()
+}
+
+fn asking(request: &Request, context: &RequestContext<RoleServer>) -> Asking {
+    let can = context.client_capabilities().is_some_and(|can| can.elicitation.is_some());
+    match (can, request.is_modern) {
+        (false, _) => Asking::Never,
+        (true, false) => Asking::ByRequest,
+        (true, true) => Asking::ByAnswer,
+    }
+}
+
+/// That a question was declined, with the question.
+fn declined(question: &Value) -> String {
+    let message = question.get("message").and_then(Value::as_str).unwrap_or_default();
+    let message: String = message.chars().take(300).collect();
+    let message = concertina_core::context::disarm(&message);
+    format!("The tool asked a person: {message:?}. This client cannot ask, so it was declined.")
+}
+
+fn elicitation(question: Value) -> Result<ElicitRequest, serde_json::Error> {
+    serde_json::from_value::<ElicitRequestParams>(question).map(ElicitRequest::new)
+}
+
+/// Asks a person through the client; no answer is a cancelled one.
+async fn ask(peer: &Peer<RoleServer>, question: Value) -> Value {
+    let Ok(elicit) = elicitation(question) else { return json!({"action": "decline"}) };
+    match peer.send_request(ServerRequest::ElicitRequest(elicit)).await {
+        Ok(ClientResult::ElicitResult(answer)) => {
+            serde_json::to_value(answer).unwrap_or_else(|_| cancelled())
+        }
+        Ok(_) | Err(_) => cancelled(),
+    }
+}

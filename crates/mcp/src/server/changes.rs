@@ -1,0 +1,115 @@
+//! Telling clients that one of our lists became another one. Only our own lists count: what a server
+//! behind says of its lists is taken up first, and told where it changed ours.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use concertina_types::{Blob, limits};
+use rmcp::model::SubscriptionFilter;
+use rmcp::service::{Peer, SubscriptionContext};
+use rmcp::{RoleServer, model::Tool};
+
+use super::connection::{Connection, Request};
+use super::gateway::{Exposure, Gateway};
+use super::lock;
+
+/// The lists of one connection as they were last looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    tools: Option<Blob>,
+    prompts: Option<Blob>,
+    resources: Option<Blob>,
+}
+
+/// Which lists became others.
+#[derive(Debug, Clone, Copy)]
+struct Changed {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+}
+
+/// The mark of a list of tools.
+pub(super) fn mark(tools: &[Tool]) -> Blob {
+    Blob::of(&serde_json::to_string(tools).unwrap_or_default())
+}
+
+impl Connection {
+    /// Which lists became others since the last look. A list that nobody looked at has not changed.
+    async fn changed(&self, request: &Request) -> Changed {
+        self.gateway.look().await;
+        let principal = request.principal.clone();
+        let glance = self.apart(move |gateway| gateway.glance(&principal)).await.ok();
+        let tools = match self.gateway.exposure() {
+            Exposure::Four => None,
+            Exposure::Listed => self.visible_now(request).await.map(|tools| mark(&tools)),
+        };
+        let now = Marks {
+            tools,
+            prompts: glance.as_ref().map(|glance| glance.prompts),
+            resources: glance.as_ref().map(|glance| glance.resources),
+        };
+        let before = std::mem::replace(&mut *lock(&self.marks), now);
+        let differs = |now: Option<Blob>, before: Option<Blob>| before.is_some() && now != before;
+        Changed {
+            tools: differs(now.tools, before.tools),
+            prompts: differs(now.prompts, before.prompts),
+            resources: differs(now.resources, before.resources),
+        }
+    }
+
+    /// Tells the client at the other end.
+    pub(super) async fn tell(&self, request: &Request, peer: &Peer<RoleServer>) {
+        let changed = self.changed(request).await;
+        if changed.tools {
+            let _ = peer.notify_tool_list_changed().await;
+        }
+        if changed.prompts {
+            let _ = peer.notify_prompt_list_changed().await;
+        }
+        if changed.resources {
+            let _ = peer.notify_resource_list_changed().await;
+        }
+    }
+
+    /// Looks from time to time, until the client goes.
+    pub(super) fn watch(self: &Arc<Self>, request: Request, peer: Peer<RoleServer>) {
+        let connection = Arc::clone(self);
+        tokio::spawn(async move {
+            while !peer.is_transport_closed() {
+                connection.tell(&request, &peer).await;
+                tokio::time::sleep(Duration::from_millis(limits::LOOK_MILLISECONDS)).await;
+            }
+        });
+    }
+
+    /// The same for a client that asked to be told.
+    pub(super) async fn listen(&self, request: &Request, subscription: SubscriptionContext) {
+        let sink = subscription.sink();
+        loop {
+            let changed = self.changed(request).await;
+            if changed.tools {
+                let _ = sink.notify_tool_list_changed().await;
+            }
+            if changed.prompts {
+                let _ = sink.notify_prompt_list_changed().await;
+            }
+            if changed.resources {
+                let _ = sink.notify_resource_list_changed().await;
+            }
+            tokio::select! {
+                () = subscription.cancelled() => return,
+                () = tokio::time::sleep(Duration::from_millis(limits::LOOK_MILLISECONDS)) => {}
+            }
+        }
+    }
+}
+
+/// What a client can be told of.
+pub(super) fn subscriptions(gateway: &Gateway) -> SubscriptionFilter {
+    let filter = SubscriptionFilter::builder().prompts_list_changed().resources_list_changed();
+    match gateway.exposure() {
+        Exposure::Four => filter.build(),
+        Exposure::Listed => filter.tools_list_changed().build(),
+    }
+}

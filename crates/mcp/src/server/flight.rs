@@ -1,0 +1,144 @@
+//! Calls under way: what is said during them, how they end, and those that wait for a person.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use concertina_core::session::{Origin, Ticket};
+use concertina_runtime::tools::{Outcome, Running};
+use concertina_runtime::{Cancel, Reply, RuntimeError};
+use concertina_types::limits;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use super::answer::Extra;
+use super::caller::{Said, Talker};
+use super::desk::Desk;
+use super::gateway::Gateway;
+use super::lock;
+use super::notes::Lead;
+
+/// How a call ended.
+#[derive(Debug)]
+pub(super) struct Landed {
+    pub(super) reply: Reply,
+    pub(super) extra: Extra,
+}
+
+/// A call under way. It runs to its end on the record, whoever waits for it; where nobody waits any
+/// more, it is told to stop.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) said: mpsc::Receiver<Said>,
+    pub(super) landed: oneshot::Receiver<Result<Landed, RuntimeError>>,
+    /// What stands before the answer.
+    pub(super) lead: Lead,
+    cancel: Cancel,
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.cancel.stop();
+    }
+}
+
+/// Starts the call that `ticket` admits.
+pub(super) fn launch(
+    gateway: &Arc<Gateway>,
+    desk: Arc<Desk>,
+    origin: Origin,
+    ticket: Ticket,
+    lead: Lead,
+) -> Flight {
+    let cancel = Cancel::default();
+    let (say, said) = mpsc::channel(limits::SAID_AT_ONCE);
+    let (land, landed) = oneshot::channel();
+    let id = ticket.id();
+    let running = gateway.toolbox().start(ticket, &cancel, Arc::new(Talker { said: say }));
+    let gateway = Arc::clone(gateway);
+    gateway.under_way.send_modify(|calls| *calls += 1);
+    tokio::spawn(async move {
+        let mut outcome = run(&gateway, running).await;
+        let extra = match &mut outcome {
+            Outcome::Done { output, attached, .. } => {
+                attached.take().map(|attached| Extra::of(*attached, output)).unwrap_or_default()
+            }
+            Outcome::Failed { .. } => Extra::default(),
+        };
+        let finished = desk.work(move |seat| seat.session.finish(origin, id, outcome)).await;
+        // Nobody may be waiting any more; the record has it.
+        let _ = land.send(finished.map(|reply| Landed { reply, extra }));
+        gateway.under_way.send_modify(|calls| *calls = calls.saturating_sub(1));
+    });
+    Flight { said, landed, lead, cancel }
+}
+
+async fn run(gateway: &Gateway, running: Running) -> Outcome {
+    match running {
+        Running::Elsewhere(outcome) => outcome.await,
+        Running::Here(run) => {
+            let _place = gateway.local_runs.acquire().await;
+            match tokio::task::spawn_blocking(run).await {
+                Ok(outcome) => outcome,
+                Err(error) => Outcome::failed("INTERNAL", format!("the tool broke off: {error}")),
+            }
+        }
+    }
+}
+
+/// A call that waits for a person's answer, which comes with another request.
+#[derive(Debug)]
+pub(super) struct Parked {
+    pub(super) flight: Flight,
+    pub(super) answer: oneshot::Sender<Value>,
+    /// Who may bring the answer.
+    pub(super) principal: String,
+    /// The session that the call belongs to.
+    pub(super) desk: Arc<Desk>,
+}
+
+/// All calls that wait, by the handle that the client was given.
+#[derive(Debug, Default)]
+pub(super) struct Parking(Mutex<HashMap<String, Parked>>);
+
+impl Parking {
+    /// Keeps a call for a bounded time, and gives its handle.
+    ///
+    /// # Errors
+    /// The call, where too many wait already or the system gives no random bits.
+    pub(super) fn park(self: &Arc<Self>, parked: Parked) -> Result<String, Box<Parked>> {
+        let mut bytes = [0_u8; 16];
+        if getrandom::fill(&mut bytes).is_err() {
+            return Err(Box::new(parked));
+        }
+        let handle = format!("q-{:032x}", u128::from_be_bytes(bytes));
+        {
+            let mut waiting = lock(&self.0);
+            if waiting.len() >= limits::PARKED_CALLS {
+                return Err(Box::new(parked));
+            }
+            waiting.insert(handle.clone(), parked);
+        }
+        let (parking, key) = (Arc::clone(self), handle.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(limits::QUESTION_SECONDS)).await;
+            // Dropped here: the question counts as cancelled, and the call is told to stop.
+            let late = lock(&parking.0).remove(&key);
+            drop(late);
+        });
+        Ok(handle)
+    }
+
+    /// The call that `principal` was given `handle` for, once.
+    pub(super) fn fetch(&self, handle: &str, principal: &str) -> Option<Parked> {
+        let mut waiting = lock(&self.0);
+        waiting.get(handle).filter(|parked| parked.principal == principal)?;
+        waiting.remove(handle)
+    }
+
+    /// Gives up every call that waits.
+    pub(super) fn clear(&self) {
+        let all = std::mem::take(&mut *lock(&self.0));
+        drop(all);
+    }
+}

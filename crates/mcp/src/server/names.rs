@@ -1,0 +1,67 @@
+//! Names of tools as clients write them.
+
+use concertina_core::catalog::ToolEntry;
+use concertina_core::session::visible_tools;
+use concertina_runtime::Session;
+use concertina_types::{Digest, ToolName};
+
+/// What the strictest model provider takes as a tool's name, in bytes.
+const ALIAS_BYTES: usize = 64;
+/// Digits of the digest in an alias that cannot say the whole name.
+const DIGITS: usize = 8;
+
+/// The name of a tool where only letters, digits, `_` and `-` are allowed: `server__tool`. It depends
+/// on nothing but the name, and two tools never share one.
+pub fn alias(name: &ToolName) -> String {
+    let name = name.as_str();
+    let flat: String = name
+        .replace('/', "__")
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' })
+        .collect();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/');
+    let says_all = name.chars().all(is_plain)
+        && !["__", "_/", "/_"].iter().any(|doubtful| name.contains(doubtful))
+        && !super::tools::is_own(name)
+        && flat.len() <= ALIAS_BYTES;
+    if says_all {
+        return flat;
+    }
+    let digest = Digest::of(name.as_bytes()).to_string();
+    let digits: String = digest.chars().skip_while(|c| *c != ':').skip(1).take(DIGITS).collect();
+    let head: String = flat.chars().take(ALIAS_BYTES - DIGITS - 1).collect();
+    format!("{head}_{digits}")
+}
+
+/// Which tool a client means that calls `written`, which is none of the four.
+pub(super) enum Meant {
+    /// This one, whether or not it may be called.
+    Tool(String),
+    /// One of several that are visible.
+    OneOf(Vec<String>),
+}
+
+/// The tool called `written`: by its name, by its alias, or by the end of its name where that fits
+/// exactly one visible tool.
+pub(super) fn meant(session: &Session, written: &str) -> Meant {
+    let snapshot = session.snapshot();
+    let known = ToolName::new(written).ok().filter(|name| snapshot.tool(name).is_some());
+    if known.is_some() {
+        return Meant::Tool(written.to_owned());
+    }
+    if let Some(tool) = snapshot.tools.iter().find(|tool| alias(&tool.name) == written) {
+        return Meant::Tool(tool.name.to_string());
+    }
+    let world = session.world();
+    let ends = |tool: &ToolEntry| {
+        let name = tool.name.as_str();
+        name.rsplit_once('/').is_some_and(|(_, plain)| plain == written)
+    };
+    let mut visible = visible_tools(session.state(), &world);
+    visible.retain(|tool| ends(tool));
+    match visible.as_slice() {
+        [] => Meant::Tool(written.to_owned()),
+        [one] => Meant::Tool(one.name.to_string()),
+        several => Meant::OneOf(several.iter().map(|tool| tool.name.to_string()).collect()),
+    }
+}

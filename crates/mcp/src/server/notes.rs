@@ -1,0 +1,64 @@
+//! What stands before an answer, and what is said of servers that do not serve.
+
+use concertina_core::context::disarm;
+use concertina_runtime::upstream::{Offer, Server, ServerState};
+use concertina_types::limits;
+
+/// Servers named one by one before an answer; more are counted.
+const NAMED: usize = 5;
+/// What is shown of a server's reason, in characters.
+const REASON_CHARS: usize = 160;
+
+/// Lines that stand before an answer, the most urgent first.
+#[derive(Debug, Default)]
+pub(super) struct Lead(Vec<String>);
+
+impl Lead {
+    /// Adds a line or a block of lines.
+    pub(super) fn say(&mut self, line: impl Into<String>) {
+        let line = line.into();
+        if !line.trim().is_empty() {
+            self.0.push(line.trim_end().to_owned());
+        }
+    }
+
+    /// Everything, within its limit.
+    pub(super) fn text(&self) -> String {
+        let whole = self.0.join("\n");
+        if whole.len() <= limits::LEAD_BYTES {
+            return whole;
+        }
+        let note = "\n[cut here; open menu: and find show the rest]";
+        let room = whole.floor_char_boundary(limits::LEAD_BYTES.saturating_sub(note.len()));
+        format!("{}{note}", whole.get(..room).unwrap_or_default())
+    }
+}
+
+/// The servers whose tools are missing, with the reason. `only` names the one that matters.
+pub(super) fn missing(offer: &Offer, only: Option<&str>) -> Vec<String> {
+    let lacks = |server: &&Server| {
+        !matches!(server.state, ServerState::Known | ServerState::Ready)
+            && only.is_none_or(|name| name == server.name)
+    };
+    let missing: Vec<&Server> = offer.servers.iter().filter(lacks).collect();
+    let mut lines: Vec<String> = missing.iter().take(NAMED).map(|server| line(server)).collect();
+    if missing.len() > NAMED {
+        lines.push(format!("{} more servers do not serve.", missing.len() - NAMED));
+    }
+    lines
+}
+
+fn line(server: &Server) -> String {
+    let state = match server.state {
+        ServerState::Starting => "still starts, its tools are not here yet",
+        ServerState::Failed => "failed",
+        ServerState::NeedsLogin => "wants a login",
+        ServerState::Untrusted => "waits for trust",
+        ServerState::Known | ServerState::Ready => "serves",
+    };
+    let note: String =
+        server.note.iter().flat_map(|note| note.chars()).take(REASON_CHARS).collect();
+    let note = note.split_whitespace().collect::<Vec<_>>().join(" ");
+    let colon = if note.is_empty() { "" } else { ": " };
+    disarm(&format!("server {} {state}{colon}{note}", server.name))
+}

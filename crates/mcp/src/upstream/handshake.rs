@@ -1,0 +1,114 @@
+//! The first words with a server.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::failure::Failure;
+use super::peer::{Patience, Peer};
+
+/// The newest revision that begins with `initialize`.
+const NEWEST: &str = "2025-11-25";
+/// Revisions that begin with `initialize`.
+const KNOWN: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", NEWEST];
+/// The revision without a beginning: every request says all there is to say.
+const STATELESS: &str = "2026-07-28";
+
+/// What a server says of itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Hello {
+    pub(super) revision: String,
+    pub(super) info: Value,
+    pub(super) capabilities: Value,
+    pub(super) instructions: Option<String>,
+}
+
+impl Hello {
+    pub(super) fn is_stateless(&self) -> bool {
+        self.revision == STATELESS
+    }
+
+    /// Whether it offers what stands at this pointer of its capabilities.
+    pub(super) fn offers(&self, pointer: &str) -> bool {
+        self.capabilities.pointer(pointer).is_some_and(|value| !value.is_null())
+    }
+}
+
+fn client() -> Value {
+    json!({"name": "concertina", "title": "Concertina", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// No sampling: Concertina has no model to lend.
+fn abilities() -> Value {
+    json!({"roots": {"listChanged": false}, "elicitation": {"form": {}, "url": {}}})
+}
+
+/// `initialize`, which almost every server in use understands. A probe for the newer revision first
+/// would cost each of those a time-out, where they ignore what they do not know.
+pub(super) async fn initialize(peer: &Arc<Peer>, patience: Patience) -> Result<Hello, Failure> {
+    let params = json!({
+        "protocolVersion": NEWEST,
+        "capabilities": abilities(),
+        "clientInfo": client(),
+    });
+    let mut result = peer.request("initialize", params, patience, None).await?;
+    let mut take = |key: &str| result.get_mut(key).map(Value::take).unwrap_or_default();
+    let revision = take("protocolVersion").as_str().unwrap_or_default().to_owned();
+    if !KNOWN.contains(&revision.as_str()) {
+        return Err(Failure::Malformed(format!(
+            "it chose the revision `{revision}`, which is none that begins with `initialize`"
+        )));
+    }
+    let hello = Hello {
+        revision,
+        info: take("serverInfo"),
+        capabilities: take("capabilities"),
+        instructions: take("instructions").as_str().map(str::to_owned),
+    };
+    peer.notify("notifications/initialized", Value::Null)?;
+    Ok(hello)
+}
+
+/// `server/discover`, for servers that refuse `initialize`.
+pub(super) async fn discover(peer: &Arc<Peer>, patience: Patience) -> Result<Hello, Failure> {
+    let mut meta = Map::new();
+    meta.insert("io.modelcontextprotocol/protocolVersion".to_owned(), json!(STATELESS));
+    meta.insert("io.modelcontextprotocol/clientInfo".to_owned(), client());
+    meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), abilities());
+    peer.always_send(meta);
+    let mut result = peer.request("server/discover", json!({}), patience, None).await?;
+    let versions = result.get("supportedVersions").and_then(Value::as_array);
+    if !versions.is_some_and(|versions| versions.iter().any(|version| version == STATELESS)) {
+        return Err(Failure::Malformed("it speaks no revision that is known here".to_owned()));
+    }
+    let info = result
+        .get_mut("_meta")
+        .and_then(|meta| meta.get_mut("io.modelcontextprotocol/serverInfo"))
+        .map(Value::take)
+        .unwrap_or_default();
+    let mut take = |key: &str| result.get_mut(key).map(Value::take).unwrap_or_default();
+    Ok(Hello {
+        revision: STATELESS.to_owned(),
+        info,
+        capabilities: take("capabilities"),
+        instructions: take("instructions").as_str().map(str::to_owned),
+    })
+}
+
+/// Asks to be told when lists change, where the revision wants to be asked. The answer comes when
+/// the connection ends, so nobody waits for it.
+pub(super) fn listen(peer: &Arc<Peer>, hello: &Hello, patience: Patience) {
+    if !hello.is_stateless() {
+        return;
+    }
+    let peer = Arc::clone(peer);
+    tokio::spawn(async move {
+        let filter = json!({
+            "toolsListChanged": true,
+            "promptsListChanged": true,
+            "resourcesListChanged": true,
+        });
+        let params = json!({"notifications": filter});
+        let _ = peer.request("subscriptions/listen", params, patience, None).await;
+    });
+}

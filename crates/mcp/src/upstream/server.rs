@@ -1,0 +1,575 @@
+//! One server: started when it is needed, attended to while it runs, left alone for a while when it
+//! keeps failing. Whatever happens to it happens to no other.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use concertina_runtime::now;
+use concertina_runtime::upstream::{Definition, Reach, Server, ServerState};
+use concertina_types::{ToolName, limits};
+use serde_json::Value;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::board::{Board, Part};
+use super::definitions::{LeftOut, Tool};
+use super::failure::Failure;
+use super::handshake::{self, Hello};
+use super::known::{Known, Unseen, checked_again, known};
+use super::link::Link;
+use super::lists;
+use super::options::PoolOptions;
+use super::peer::{List, Peer};
+use super::program::Household;
+use super::records::{Manifest, Records};
+
+/// What all servers share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) options: PoolOptions,
+    pub(super) board: Board,
+    pub(super) household: Arc<Household>,
+    /// Places for servers that are started to learn what they bring.
+    pub(super) learning: Semaphore,
+    pub(super) closing: CancellationToken,
+}
+
+/// One server.
+pub(super) struct Upstream {
+    pub(super) definition: Definition,
+    pub(super) records: Records,
+    pub(super) shared: Arc<Shared>,
+    /// Places for calls.
+    pub(super) places: Semaphore,
+    state: Mutex<State>,
+    /// Held while the server is being started.
+    starting: tokio::sync::Mutex<()>,
+}
+
+struct State {
+    standing: ServerState,
+    note: Option<String>,
+    known: Option<Arc<Known>>,
+    connection: Option<Arc<Connection>>,
+    /// Failures in a row.
+    failures: u32,
+    again: Option<Instant>,
+    last: Option<Failure>,
+}
+
+impl std::fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Upstream").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+/// A server that runs.
+pub(super) struct Connection {
+    pub(super) peer: Arc<Peer>,
+    link: Mutex<Option<Link>>,
+}
+
+impl Connection {
+    async fn stop(&self) {
+        let link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(link) = link {
+            link.stop().await;
+        }
+    }
+}
+
+/// How a server stands before anything was started, from its records alone.
+pub(super) fn at_rest(definition: &Definition, records: &Records) -> (Option<Manifest>, Part) {
+    let manifest = if definition.trusted { records.manifest() } else { None };
+    let known =
+        manifest.as_ref().map(|manifest| known(&definition.name, manifest, records, Unseen::Leave));
+    let (standing, note) = match (&manifest, definition.trusted) {
+        (_, false) => (ServerState::Untrusted, Some(Failure::Untrusted.to_string())),
+        (Some(_), true) => (ServerState::Known, None),
+        (None, true) => (
+            ServerState::Starting,
+            Some("it was never started, so its tools are not known".to_owned()),
+        ),
+    };
+    (manifest, part(definition, standing, note, known.as_ref()))
+}
+
+fn part(
+    definition: &Definition,
+    state: ServerState,
+    note: Option<String>,
+    known: Option<&Known>,
+) -> Part {
+    let left_out = known.map_or(&[][..], |known| &known.left_out);
+    let note = note.or_else(|| said(left_out));
+    let tools: Vec<_> =
+        known.iter().flat_map(|known| &known.tools).map(|tool| tool.offered.clone()).collect();
+    let server = Server { name: definition.name.clone(), state, tools: tools.len(), note };
+    Part { server, tools }
+}
+
+/// What was left out, as a note: the first three and a count.
+fn said(left_out: &[LeftOut]) -> Option<String> {
+    let first: Vec<String> =
+        left_out.iter().take(3).map(|left| format!("`{}`: {}", left.what, left.why)).collect();
+    let more = left_out.len().saturating_sub(first.len());
+    let more = if more > 0 { format!("; {more} more") } else { String::new() };
+    (!first.is_empty()).then(|| format!("left out: {}{more}", first.join("; ")))
+}
+
+impl Upstream {
+    pub(super) fn new(
+        definition: Definition,
+        records: Records,
+        manifest: Option<&Manifest>,
+        shared: Arc<Shared>,
+    ) -> Self {
+        let known = manifest
+            .map(|manifest| Arc::new(known(&definition.name, manifest, &records, Unseen::Leave)));
+        let standing = match (&known, definition.trusted) {
+            (_, false) => ServerState::Untrusted,
+            (Some(_), true) => ServerState::Known,
+            (None, true) => ServerState::Starting,
+        };
+        let state = State {
+            standing,
+            note: None,
+            known,
+            connection: None,
+            failures: 0,
+            again: None,
+            last: None,
+        };
+        Self {
+            definition,
+            records,
+            shared,
+            places: Semaphore::new(limits::CALLS_AT_ONCE),
+            state: Mutex::new(state),
+            starting: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn known(&self) -> Option<Arc<Known>> {
+        self.state().known.clone()
+    }
+
+    pub(super) fn standing(&self) -> ServerState {
+        self.state().standing
+    }
+
+    pub(super) fn tool(&self, name: &ToolName) -> Option<Tool> {
+        let known = self.known()?;
+        let place = known.tools.binary_search_by(|tool| tool.offered.name.cmp(name)).ok()?;
+        known.tools.get(place).cloned()
+    }
+
+    /// Puts up how it stands now.
+    fn publish(&self, is_change: bool) {
+        let part = {
+            let state = self.state();
+            part(&self.definition, state.standing, state.note.clone(), state.known.as_deref())
+        };
+        self.shared.board.put(part, is_change);
+    }
+
+    fn live(&self) -> Option<Arc<Connection>> {
+        self.state().connection.clone().filter(|connection| connection.peer.ended().is_none())
+    }
+
+    /// The running server; it is started where it does not run. Whoever stops waiting does not stop
+    /// the start.
+    pub(super) async fn connect(self: &Arc<Self>) -> Result<Arc<Connection>, Failure> {
+        if let Some(connection) = self.live() {
+            return Ok(connection);
+        }
+        let server = Arc::clone(self);
+        let starting = self.shared.options.handle.spawn(async move { server.start_once().await });
+        starting.await.unwrap_or(Err(Failure::Closed))
+    }
+
+    async fn start_once(self: Arc<Self>) -> Result<Arc<Connection>, Failure> {
+        let _starting = self.starting.lock().await;
+        if let Some(connection) = self.live() {
+            return Ok(connection);
+        }
+        if self.shared.closing.is_cancelled() {
+            return Err(Failure::Closed);
+        }
+        if !self.definition.trusted {
+            return Err(Failure::Untrusted);
+        }
+        self.pause().await?;
+        let wait = self.shared.options.waits.start;
+        let late =
+            || Err(Failure::Late { method: "initialize and tools/list".to_owned(), waited: wait });
+        // What is dropped half-way ends what it has begun.
+        let result = tokio::select! {
+            result = tokio::time::timeout(wait, self.start()) => result.unwrap_or_else(|_| late()),
+            () = self.shared.closing.cancelled() => Err(Failure::Closed),
+        };
+        if let Err(failure) = &result {
+            self.failed(failure);
+        }
+        result
+    }
+
+    /// Waits until it may be tried again, or says that it is left alone.
+    async fn pause(&self) -> Result<(), Failure> {
+        let pause = {
+            let state = self.state();
+            if let (ServerState::NeedsLogin, Some(last)) = (state.standing, &state.last) {
+                return Err(last.clone());
+            }
+            let left = state.again.map(|again| again.saturating_duration_since(Instant::now()));
+            let left = left.filter(|left| !left.is_zero());
+            if let (Some(again), true) = (left, state.failures >= limits::START_ATTEMPTS) {
+                let last = state.last.as_ref().map(ToString::to_string).unwrap_or_default();
+                return Err(Failure::Open { failures: state.failures, again, last });
+            }
+            left
+        };
+        if let Some(pause) = pause {
+            tokio::time::sleep(pause).await;
+        }
+        Ok(())
+    }
+
+    /// A login took place: what was refused for the lack of one is tried again.
+    pub(super) fn forget_login(&self) -> bool {
+        let mut state = self.state();
+        let is_waiting = state.standing == ServerState::NeedsLogin;
+        if is_waiting {
+            state.standing = ServerState::Failed;
+            state.failures = 0;
+            state.again = None;
+        }
+        is_waiting
+    }
+
+    fn failed(&self, failure: &Failure) {
+        {
+            let mut state = self.state();
+            state.failures = state.failures.saturating_add(1);
+            let pause = self.shared.options.waits.pause_after(state.failures);
+            state.again = Some(Instant::now() + pause);
+            state.standing = match failure {
+                Failure::NeedsLogin(_) => ServerState::NeedsLogin,
+                _ => ServerState::Failed,
+            };
+            state.note = Some(failure.to_string());
+            state.last = Some(failure.clone());
+            state.connection = None;
+        }
+        self.publish(false);
+    }
+
+    /// A call was answered: it is well.
+    pub(super) fn answered(&self) {
+        let mut state = self.state();
+        state.failures = 0;
+    }
+
+    /// An answer said that the login holds no longer.
+    pub(super) fn wants_login(&self, failure: &Failure) {
+        self.failed(failure);
+    }
+
+    async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, Failure> {
+        let (changed, changes) = mpsc::channel(16);
+        let (peer, link, hello) = self.open(changed).await?;
+        let connection = Arc::new(Connection { peer, link: Mutex::new(Some(link)) });
+        let mut manifest = Manifest::new(&hello, now());
+        if let Err(failure) = self.read_tools(&connection.peer, &hello, &mut manifest).await {
+            let failure = match (failure, connection.peer.ended()) {
+                (Failure::Lost(_), Some(ended)) => ended,
+                (failure, _) => failure,
+            };
+            connection.stop().await;
+            return Err(failure);
+        }
+        self.take(&manifest, Some(&connection));
+        let attended = Arc::clone(self).attend(Arc::clone(&connection), hello, manifest, changes);
+        self.shared.options.handle.spawn(attended);
+        Ok(connection)
+    }
+
+    /// Opens a connection and says the first words. A server that refuses them as the revisions up
+    /// to 2025-11-25 have them is asked again as the one after has them.
+    async fn open(&self, changed: mpsc::Sender<List>) -> Result<(Arc<Peer>, Link, Hello), Failure> {
+        let options = &self.shared.options;
+        let patience = options.waits.starting();
+        let (peer, outgoing) = Peer::new(&options.root, changed.clone());
+        let link =
+            Link::open(&self.definition, options, &peer, outgoing, &self.shared.household).await?;
+        let refused = match handshake::initialize(&peer, patience).await {
+            Ok(hello) => return Ok((peer, link, hello)),
+            Err(failure @ Failure::NeedsLogin(_)) => {
+                link.stop().await;
+                return Err(failure);
+            }
+            Err(failure) => failure,
+        };
+        let is_program = matches!(self.definition.reach, Reach::Program { .. });
+        let (peer, link) = match (is_program, &refused) {
+            (true, Failure::Refused { .. }) => (peer, link),
+            (true, _) => {
+                link.stop().await;
+                return Err(peer.ended().unwrap_or(refused));
+            }
+            // The transport of an address allows one beginning.
+            (false, _) => {
+                link.stop().await;
+                let (peer, outgoing) = Peer::new(&options.root, changed);
+                let household = &self.shared.household;
+                let link =
+                    Link::open(&self.definition, options, &peer, outgoing, household).await?;
+                (peer, link)
+            }
+        };
+        match handshake::discover(&peer, patience).await {
+            Ok(hello) => Ok((peer, link, hello)),
+            Err(failure) => {
+                link.stop().await;
+                Err(if matches!(failure, Failure::NeedsLogin(_)) { failure } else { refused })
+            }
+        }
+    }
+
+    async fn read_tools(
+        &self,
+        peer: &Arc<Peer>,
+        hello: &Hello,
+        manifest: &mut Manifest,
+    ) -> Result<(), Failure> {
+        let patience = self.shared.options.waits.starting();
+        let listed = match lists::all(peer, "tools/list", "tools", patience).await {
+            // A server without tools need not know the method.
+            Err(Failure::Refused { .. }) if !hello.offers("/tools") => lists::Listed::default(),
+            listed => listed?,
+        };
+        // After a restart some servers answer before they have found their tools again.
+        let had = self.known().map_or(0, |known| known.tools.len());
+        let is_fresh = self.live().is_none();
+        if is_fresh && had > 0 && listed.entries.is_empty() {
+            return Err(Failure::Malformed(format!("it lists no tools, and had {had}")));
+        }
+        manifest.tools = listed.entries;
+        manifest.ttl = listed.ttl;
+        manifest.left_out.extend(listed.cut.map(|why| LeftOut { what: "tools".to_owned(), why }));
+        Ok(())
+    }
+
+    /// Reads what is no tool. Each list fails alone.
+    async fn read_others(&self, peer: &Arc<Peer>, hello: &Hello, manifest: &mut Manifest) {
+        let patience = self.shared.options.waits.starting();
+        let read = async |offered: bool, method: &str, key: &str| {
+            if !offered {
+                return (Vec::new(), None);
+            }
+            let left_out = |why: String| Some(LeftOut { what: key.to_owned(), why });
+            match lists::all(peer, method, key, patience).await {
+                Ok(listed) => (listed.entries, listed.cut.and_then(left_out)),
+                // Servers say that they have resources and know no templates.
+                Err(Failure::Refused { code: -32601, .. }) => (Vec::new(), None),
+                Err(failure) => (Vec::new(), left_out(failure.to_string())),
+            }
+        };
+        let skills = hello.offers("/extensions/io.modelcontextprotocol~1skills")
+            || hello.offers("/experimental/io.modelcontextprotocol~1skills");
+        let resources = hello.offers("/resources");
+        let (prompts, (resources, templates), skills) = futures_util::join!(
+            read(hello.offers("/prompts"), "prompts/list", "prompts"),
+            async {
+                (
+                    read(resources, "resources/list", "resources").await,
+                    read(resources, "resources/templates/list", "resourceTemplates").await,
+                )
+            },
+            read(skills, "skills/list", "skills"),
+        );
+        manifest.left_out.retain(|left| left.what == "tools");
+        for (place, (entries, left_out)) in [
+            (&mut manifest.prompts, prompts),
+            (&mut manifest.resources, resources),
+            (&mut manifest.templates, templates),
+            (&mut manifest.skills, skills),
+        ] {
+            *place = entries;
+            sort(place);
+            manifest.left_out.extend(left_out);
+        }
+    }
+
+    /// What the manifest says counts from now on.
+    fn take(&self, manifest: &Manifest, connection: Option<&Arc<Connection>>) {
+        let known = Arc::new(known(self.name(), manifest, &self.records, Unseen::Approve));
+        let is_change = {
+            let mut state = self.state();
+            let is_change = state.known.as_ref() != Some(&known);
+            state.known = Some(known);
+            if let Some(connection) = connection {
+                state.connection = Some(Arc::clone(connection));
+                state.standing = ServerState::Ready;
+                state.note = None;
+                state.last = None;
+                state.again = None;
+            }
+            is_change
+        };
+        self.publish(is_change);
+    }
+
+    /// The approvals may have changed.
+    pub(super) fn check_again(&self) {
+        {
+            let mut state = self.state();
+            if let Some(known) = &state.known {
+                state.known = Some(Arc::new(checked_again(known, &self.records)));
+            }
+        }
+        self.publish(false);
+    }
+
+    fn keep(&self, manifest: &Manifest) {
+        if let Err(why) = self.records.keep(manifest) {
+            self.state().note = Some(why);
+            self.publish(false);
+        }
+    }
+
+    /// Attends to a running server until it ends.
+    async fn attend(
+        self: Arc<Self>,
+        connection: Arc<Connection>,
+        hello: Hello,
+        mut manifest: Manifest,
+        mut changes: mpsc::Receiver<List>,
+    ) {
+        let peer = &connection.peer;
+        handshake::listen(peer, &hello, self.shared.options.waits.calling());
+        // Kept before the rest is read: a server that hangs there costs the next start no tools.
+        self.keep(&manifest);
+        self.read_others(peer, &hello, &mut manifest).await;
+        self.take(&manifest, None);
+        self.keep(&manifest);
+        loop {
+            let next = next_reading(&manifest);
+            tokio::select! {
+                failure = peer.over() => {
+                    self.lost(&connection, &failure);
+                    connection.stop().await;
+                    return;
+                }
+                Some(list) = changes.recv() => {
+                    tokio::time::sleep(self.shared.options.waits.settle).await;
+                    let mut lists = vec![list];
+                    while let Ok(list) = changes.try_recv() {
+                        lists.push(list);
+                    }
+                    self.read_again(peer, &hello, &mut manifest, &lists).await;
+                }
+                () = tokio::time::sleep(next) => {
+                    self.read_again(peer, &hello, &mut manifest, &[List::Tools, List::Others]).await;
+                }
+            }
+        }
+    }
+
+    async fn read_again(
+        &self,
+        peer: &Arc<Peer>,
+        hello: &Hello,
+        manifest: &mut Manifest,
+        which: &[List],
+    ) {
+        if which.contains(&List::Tools) {
+            let mut again = manifest.clone();
+            again.left_out.retain(|left| left.what != "tools");
+            again.read_at = now().0;
+            match self.read_tools(peer, hello, &mut again).await {
+                Ok(()) => *manifest = again,
+                Err(failure) => {
+                    // What was known stays known, and is asked again later.
+                    manifest.read_at = now().0;
+                    self.state().note = Some(format!("its list is old: {failure}"));
+                    self.publish(false);
+                }
+            }
+        }
+        if which.contains(&List::Others) {
+            self.read_others(peer, hello, manifest).await;
+        }
+        self.take(manifest, None);
+        self.keep(manifest);
+    }
+
+    /// It ended by itself.
+    fn lost(&self, connection: &Arc<Connection>, failure: &Failure) {
+        let is_current = self
+            .state()
+            .connection
+            .as_ref()
+            .is_some_and(|current| Arc::ptr_eq(current, connection));
+        if is_current && !self.shared.closing.is_cancelled() {
+            self.failed(failure);
+        }
+    }
+
+    /// Starts it to learn what it brings, again and again until it can be learnt.
+    pub(super) async fn learn(self: Arc<Self>) {
+        loop {
+            let result = {
+                let Ok(_place) = self.shared.learning.acquire().await else { return };
+                self.connect().await
+            };
+            let is_over = matches!(
+                result,
+                Ok(_) | Err(Failure::NeedsLogin(_) | Failure::Untrusted | Failure::Closed)
+            );
+            if is_over {
+                return;
+            }
+            let again = self.state().again;
+            let pause = again.map(|again| again.saturating_duration_since(Instant::now()));
+            tokio::time::sleep(pause.unwrap_or_default().max(Duration::from_millis(10))).await;
+        }
+    }
+
+    /// Ends it.
+    pub(super) async fn close(&self) {
+        let connection = self.state().connection.take();
+        if let Some(connection) = connection {
+            connection.peer.end(Failure::Closed);
+            connection.stop().await;
+        }
+    }
+}
+
+/// When the lists are read again without being told: when the server said that they are old then.
+fn next_reading(manifest: &Manifest) -> Duration {
+    const NEVER: Duration = Duration::from_hours(24 * 365);
+    // A list that holds no time at all is read when the server says so, and at each start.
+    const SHORTEST: Duration = Duration::from_secs(1);
+    let ttl = manifest.ttl.filter(|ttl| *ttl > 0).map(Duration::from_millis);
+    ttl.map_or(NEVER, |ttl| ttl.max(SHORTEST).min(NEVER))
+}
+
+/// By name or address, so that a restart changes no byte.
+fn sort(entries: &mut [Value]) {
+    let key = |entry: &Value| {
+        let text =
+            |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        (text("name"), text("uri"), text("uriTemplate"))
+    };
+    entries.sort_by_cached_key(key);
+}
