@@ -124,7 +124,7 @@ async def serving(place):
         address = f"127.0.0.1:{probe.getsockname()[1]}"
     log = open(place.root / "serve.log", "w")
     process = await asyncio.create_subprocess_exec(
-        CONCERTINA, "serve", address, cwd=place.workspace, env=place.environment,
+        CONCERTINA, "serve", "--no-token", address, cwd=place.workspace, env=place.environment,
         stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         host, port = address.split(":")

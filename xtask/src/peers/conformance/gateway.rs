@@ -33,7 +33,7 @@ impl Gateway {
         fs::write(settings.join("concertina.toml"), self::settings(stage, python))?;
         let address = free()?;
         let child = Command::new(&stage.concertina)
-            .args(["serve", &address.to_string()])
+            .args(["serve", "--no-token", &address.to_string()])
             .current_dir(&workspace)
             .env("HOME", home.path())
             .env("XDG_CONFIG_HOME", home.path().join("config"))
