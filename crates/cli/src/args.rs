@@ -76,6 +76,9 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// Count the tokens of a file, or of standard input with `-`
     Tokens(TokensArgs),
+    /// End servers when whoever started them is gone
+    #[command(name = "__guard", hide = true)]
+    Guard,
     /// Print a completion script for a shell
     Completions {
         /// For which shell

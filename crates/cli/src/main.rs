@@ -5,6 +5,7 @@ mod commands;
 mod error;
 mod output;
 mod place;
+mod servers;
 
 use std::process::ExitCode;
 
@@ -19,7 +20,9 @@ fn main() -> ExitCode {
         Err(error) => return refused(&error),
     };
     let mut out = output::Output::new(arguments.json);
-    match commands::run(arguments, &mut out) {
+    let ended = commands::run(arguments, &mut out);
+    servers::end();
+    match ended {
         Ok(code) => ExitCode::from(code),
         Err(error) => ExitCode::from(out.fail(&error)),
     }

@@ -10,6 +10,7 @@ use concertina_types::{SessionId, Severity, env};
 use crate::args::{PlaceArgs, SessionArgs, Who};
 use crate::error::{CliError, Exit};
 use crate::output::{Output, finding};
+use crate::servers;
 
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
@@ -191,6 +192,7 @@ pub(crate) fn kept(
     } else {
         workspace(place, out)?
     };
+    servers::attach(&mut workspace, out)?;
     let mut session = session;
     session.take_up(&mut workspace)?;
     Ok((workspace, session))
@@ -206,6 +208,7 @@ pub(crate) fn passing(
     if let Some(window) = window {
         workspace.settings_mut().window = window;
     }
+    servers::attach(&mut workspace, out)?;
     let started = Started { principal: place.principal.clone(), ..Started::default() };
     let session = Session::create(&mut workspace, Store::memory(), started)?;
     Ok((workspace, session))

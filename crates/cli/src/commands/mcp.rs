@@ -1,6 +1,6 @@
 //! `concertina mcp`: serve an MCP client on standard input and output.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use concertina_mcp::server::{Exposure, Gateway, GatewayOptions, StdioOptions, stdio};
 use concertina_types::env;
@@ -8,10 +8,7 @@ use concertina_types::env;
 use crate::args::McpArgs;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
-use crate::place;
-
-/// How long what still runs may hold up the end of the process.
-const SHUTDOWN: Duration = Duration::from_millis(500);
+use crate::{place, servers};
 
 /// Words go to standard error; standard output belongs to the protocol.
 pub(crate) fn run(args: &McpArgs, out: &mut Output) -> Result<u8, CliError> {
@@ -21,16 +18,16 @@ pub(crate) fn run(args: &McpArgs, out: &mut Output) -> Result<u8, CliError> {
     let store = place::store()?;
     let exposure = if args.listed { Exposure::Listed } else { Exposure::Four };
     let options = StdioOptions { principal: args.place.principal.clone(), session };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::new(Exit::Environment, "NO_RUNTIME", error.to_string()))?;
+    let runtime = servers::runtime()?;
+    let pool = servers::pool(&workspace, runtime.handle().clone(), true, out)?;
     let served = runtime.block_on(async {
-        let gateway = Gateway::new(workspace, store, None, GatewayOptions { exposure });
-        stdio(gateway, options).await
+        let upstreams = Arc::clone(&pool) as _;
+        let gateway = Gateway::new(workspace, store, Some(upstreams), GatewayOptions { exposure });
+        let served = stdio(gateway, options).await;
+        pool.close().await;
+        served
     });
-    // Reading standard input cannot be broken off, and must not hold up the end.
-    runtime.shutdown_timeout(SHUTDOWN);
+    servers::shut_down(runtime);
     served.map_err(|error| CliError::new(Exit::Environment, "NO_SIGNALS", error.to_string()))?;
     Ok(0)
 }

@@ -41,6 +41,10 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Session(command) => session::run(command, out),
         Command::Mcp(args) => mcp::run(&args, out),
         Command::Tokens(args) => tokens::run(&args, out),
+        Command::Guard => {
+            concertina_mcp::upstream::guard(std::io::stdin().lock());
+            Ok(0)
+        }
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut crate::args::command(), "concertina", &mut script);

@@ -15,6 +15,7 @@ use crate::args::RunArgs;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
 use crate::place::{self, Reach};
+use crate::servers;
 
 /// Which model thinks.
 pub(crate) struct Thinker {
@@ -78,6 +79,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Output) -> Result<u8, CliError> {
     }
     let thinker = Thinker { model: args.model.clone(), base_url: args.base_url.clone() };
     let (model, again) = thinker.connect(&workspace)?;
+    servers::attach(&mut workspace, out)?;
     let started = Started { principal: args.principal.clone(), ..Started::default() };
     let session = Session::create(&mut workspace, place::store()?, started)?;
     let work =

@@ -1,6 +1,6 @@
 //! `concertina serve`: serve MCP clients over HTTP.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use concertina_http::{Guard, Listening, Names, TokenError, Tokens, routes};
 use concertina_mcp::server::{Exposure, Gateway, GatewayOptions, http};
@@ -11,10 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::ServeArgs;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
-use crate::place;
-
-/// How long what still runs may hold up the end of the process.
-const SHUTDOWN: Duration = Duration::from_millis(500);
+use crate::{place, servers};
 
 pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
     if !args.address.ip().is_loopback() && !args.remote {
@@ -27,10 +24,8 @@ pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
     let workspace = place::workspace(&args.place, out)?;
     let store = place::store()?;
     let exposure = if args.listed { Exposure::Listed } else { Exposure::Four };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::new(Exit::Environment, "NO_RUNTIME", error.to_string()))?;
+    let runtime = servers::runtime()?;
+    let pool = servers::pool(&workspace, runtime.handle().clone(), true, out)?;
     let served = runtime.block_on(async {
         let listening = Listening::on(args.address).await.map_err(|error| {
             CliError::new(Exit::Environment, "NOT_LISTENING", error.to_string())
@@ -43,7 +38,12 @@ pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
         for origin in &args.allow_origin {
             names = names.origin(origin);
         }
-        let gateway = Gateway::new(workspace, store, None, GatewayOptions { exposure });
+        let gateway = Gateway::new(
+            workspace,
+            store,
+            Some(Arc::clone(&pool) as _),
+            GatewayOptions { exposure },
+        );
         // First nobody new is let in, then calls under way end, then connections do.
         let (closed, end) = (CancellationToken::new(), CancellationToken::new());
         let url = format!("http://{}/mcp", listening.address());
@@ -68,9 +68,10 @@ pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
                 serving.await;
             }
         }
+        pool.close().await;
         Ok(0)
     });
-    runtime.shutdown_timeout(SHUTDOWN);
+    servers::shut_down(runtime);
     served
 }
 

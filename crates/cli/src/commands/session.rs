@@ -12,7 +12,7 @@ use super::transcript::turn_table;
 use crate::args::{ModeArg, PlaceArgs, SessionCommand};
 use crate::error::{CliError, Exit};
 use crate::output::{Output, count, table};
-use crate::place;
+use crate::{place, servers};
 
 pub(crate) fn run(command: SessionCommand, out: &mut Output) -> Result<u8, CliError> {
     match command {
@@ -43,6 +43,7 @@ fn new(
     out: &mut Output,
 ) -> Result<u8, CliError> {
     let mut workspace = place::workspace(place, out)?;
+    servers::attach(&mut workspace, out)?;
     if let Some(window) = window {
         workspace.settings_mut().window = window;
     }

@@ -1,0 +1,93 @@
+//! The MCP servers behind a workspace, for commands of any kind.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use concertina_mcp::upstream::{Pool, PoolOptions};
+use concertina_runtime::Workspace;
+use concertina_runtime::upstream::Definition;
+use concertina_types::Severity;
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use crate::error::{CliError, Exit};
+use crate::output::{Output, finding};
+use crate::place;
+
+/// The hidden command that ends servers when this process is killed.
+pub(crate) const GUARD: &str = "__guard";
+
+/// How long what still runs may hold up the end of the process.
+const SHUTDOWN: Duration = Duration::from_millis(500);
+
+/// What attends to servers while a command runs.
+static ATTENDED: OnceLock<(Runtime, Arc<Pool>)> = OnceLock::new();
+
+/// A runtime on which servers and clients are attended to.
+pub(crate) fn runtime() -> Result<Runtime, CliError> {
+    Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::new(Exit::Environment, "NO_RUNTIME", error.to_string()))
+}
+
+/// The servers of `workspace`. With `learn`, those that were never seen are started, to learn what
+/// they bring; without, a server starts when one of its tools is called.
+pub(crate) fn pool(
+    workspace: &Workspace,
+    handle: Handle,
+    learn: bool,
+    out: &mut Output,
+) -> Result<Arc<Pool>, CliError> {
+    let definitions = definitions(workspace, out);
+    pool_of(definitions, workspace, handle, learn)
+}
+
+/// The servers that settings define; what is wrong with the settings is said.
+fn definitions(workspace: &Workspace, out: &mut Output) -> Vec<Definition> {
+    let definitions = workspace.definitions(&place::variable);
+    for (path, found) in &definitions.findings {
+        if found.severity != Severity::Info {
+            out.say(finding(&path.display().to_string(), found));
+        }
+    }
+    definitions.servers
+}
+
+fn pool_of(
+    definitions: Vec<Definition>,
+    workspace: &Workspace,
+    handle: Handle,
+    learn: bool,
+) -> Result<Arc<Pool>, CliError> {
+    let guard = std::env::current_exe()
+        .ok()
+        .map(|program| vec![program.to_string_lossy().into_owned(), GUARD.to_owned()]);
+    let options = PoolOptions::new(place::home()?, workspace.root().to_owned(), handle);
+    Ok(Pool::new(definitions, PoolOptions { learn, guard, ..options }))
+}
+
+/// Takes the tools of servers into `workspace`, as far as they are known from an earlier time.
+pub(crate) fn attach(workspace: &mut Workspace, out: &mut Output) -> Result<(), CliError> {
+    let definitions = definitions(workspace, out);
+    if definitions.is_empty() || place::home().is_err() {
+        return Ok(());
+    }
+    let runtime = runtime()?;
+    let pool = pool_of(definitions, workspace, runtime.handle().clone(), false)?;
+    workspace.attach(Arc::clone(&pool) as _);
+    // One workspace a command; a second one would bring its own servers.
+    let _ = ATTENDED.set((runtime, pool));
+    Ok(())
+}
+
+/// Ends the servers that a command started.
+pub(crate) fn end() {
+    if let Some((runtime, pool)) = ATTENDED.get() {
+        runtime.block_on(pool.close());
+    }
+}
+
+/// Ends a runtime. Reading standard input cannot be broken off, and must not hold up the end.
+pub(crate) fn shut_down(runtime: Runtime) {
+    runtime.shutdown_timeout(SHUTDOWN);
+}
