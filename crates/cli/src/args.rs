@@ -74,6 +74,12 @@ pub(crate) enum Command {
     Mcp(McpArgs),
     /// Serve MCP clients over HTTP
     Serve(ServeArgs),
+    /// Hold what a model says against what was done
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// Measure how well requests reach the tool that serves them
+    #[command(subcommand)]
+    Eval(EvalCommand),
     /// Count the tokens of a file, or of standard input with `-`
     Tokens(TokensArgs),
     /// End servers when whoever started them is gone
@@ -525,6 +531,35 @@ pub(crate) enum ModeArg {
     Owned,
     /// Somebody else does: what is opened stands in the answer
     Blind,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// List the sentences that say that a tool ran, and whether the log has a call of it
+    Claims {
+        /// The session, or `last`
+        session: String,
+        /// What a model said that Concertina does not ask itself: a file, or `-` for standard input
+        #[arg(long, value_name = "FILE")]
+        transcript: Option<PathBuf>,
+        /// Also list claims that the log backs
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EvalCommand {
+    /// Compare all tools in view, menus and a search: how often the first choice serves, and the
+    /// tokens that are shown for it
+    Tools {
+        /// The tools, one JSON object a line: id, name, description, and params, category where known
+        #[arg(long, value_name = "FILE")]
+        catalog: PathBuf,
+        /// The requests, one JSON object a line: query, relevant
+        #[arg(long, value_name = "FILE")]
+        queries: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

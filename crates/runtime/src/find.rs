@@ -70,12 +70,12 @@ impl Texts {
             document.title = titled(name, &document.description);
             all.push(document);
         }
-        for tool in &snapshot.tools {
+        for tool in snapshot.tools.iter() {
             let mut document =
                 SearchDocument::new(Ref::Tool(tool.name.clone()), Kind::Tool, tool.name.as_str());
             document.title = titled(tool.name.as_str(), &tool.description);
             document.description.clone_from(&tool.description);
-            document.parameters = parameter_words(&tool.parameters);
+            document.parameters = parameter_words(&tool.parameters.value());
             document.group.clone_from(&tool.category);
             all.push(document);
         }

@@ -13,6 +13,7 @@ mod check;
 mod clock;
 pub mod doctor;
 mod error;
+pub mod eval;
 mod find;
 mod inside;
 pub mod llm;

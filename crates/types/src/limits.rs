@@ -38,6 +38,10 @@ pub const ROOT_TOKENS: u64 = 800;
 pub const MENU_TOKENS: u64 = 900;
 /// A catalogue of at most so many tools is shown directly: menus would only cost accuracy.
 pub const DIRECT_TOOLS: usize = 25;
+/// Tools of one menu before it gets levels: so many names and first sentences fit one page.
+pub const MENU_TOOLS: usize = 40;
+/// Tools that stand outside all menus because the settings pin them: with more, nothing is folded.
+pub const PINNED_TOOLS: usize = 25;
 /// The task card, in tokens.
 pub const CARD_TOKENS: u64 = 300;
 /// Output kept of one tool run, in bytes; the rest is counted and dropped.
@@ -136,3 +140,8 @@ pub const INPUT_ROUNDS: usize = 10;
 pub const STDERR_BYTES: usize = 4_096;
 /// How long servers get to end by themselves, in milliseconds.
 pub const STOP_MILLISECONDS: u64 = 1_000;
+/// Links in results whose servers are remembered, for when the links are read.
+pub const LINKS_HELD: usize = 10_000;
+/// Skills that are listed as tools, for clients that are told of more than the four: each takes a
+/// definition.
+pub const LISTED_SKILLS: usize = 50;

@@ -1,7 +1,5 @@
 //! `concertina mcp`: serve an MCP client on standard input and output.
 
-use std::sync::Arc;
-
 use concertina_mcp::server::{Exposure, Gateway, GatewayOptions, StdioOptions, stdio};
 use concertina_types::env;
 
@@ -21,11 +19,8 @@ pub(crate) fn run(args: &McpArgs, out: &mut Output) -> Result<u8, CliError> {
     let runtime = servers::runtime()?;
     let pool = servers::pool(&workspace, runtime.handle().clone(), true, out)?;
     let served = runtime.block_on(async {
-        let upstreams = Arc::clone(&pool) as _;
-        let gateway = Gateway::new(workspace, store, Some(upstreams), GatewayOptions { exposure });
-        let served = stdio(gateway, options).await;
-        pool.close().await;
-        served
+        let gateway = Gateway::new(workspace, store, Some(pool), GatewayOptions { exposure });
+        stdio(gateway, options).await
     });
     servers::shut_down(runtime);
     served.map_err(|error| CliError::new(Exit::Environment, "NO_SIGNALS", error.to_string()))?;

@@ -1,6 +1,8 @@
 //! One file per command.
 
+mod audit;
 mod doctor;
+mod eval;
 mod explain;
 mod find;
 mod mcp;
@@ -40,6 +42,8 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Trust(args) => trust::run(&args, out),
         Command::Session(command) => session::run(command, out),
         Command::Mcp(args) => mcp::run(&args, out),
+        Command::Audit(command) => audit::run(&command, out),
+        Command::Eval(command) => eval::run(&command, out),
         Command::Tokens(args) => tokens::run(&args, out),
         Command::Guard => {
             concertina_mcp::upstream::guard(std::io::stdin().lock());

@@ -1,7 +1,5 @@
 //! `concertina serve`: serve MCP clients over HTTP.
 
-use std::sync::Arc;
-
 use concertina_http::{Guard, Listening, Names, TokenError, Tokens, routes};
 use concertina_mcp::server::{Exposure, Gateway, GatewayOptions, http};
 use serde_json::json;
@@ -38,12 +36,7 @@ pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
         for origin in &args.allow_origin {
             names = names.origin(origin);
         }
-        let gateway = Gateway::new(
-            workspace,
-            store,
-            Some(Arc::clone(&pool) as _),
-            GatewayOptions { exposure },
-        );
+        let gateway = Gateway::new(workspace, store, Some(pool), GatewayOptions { exposure });
         // First nobody new is let in, then calls under way end, then connections do.
         let (closed, end) = (CancellationToken::new(), CancellationToken::new());
         let url = format!("http://{}/mcp", listening.address());
@@ -63,12 +56,11 @@ pub(crate) fn run(args: &ServeArgs, out: &mut Output) -> Result<u8, CliError> {
                     CliError::new(Exit::Environment, "NO_SIGNALS", error.to_string())
                 })?;
                 closed.cancel();
-                gateway.drain().await;
+                gateway.close().await;
                 end.cancel();
                 serving.await;
             }
         }
-        pool.close().await;
         Ok(0)
     });
     servers::shut_down(runtime);

@@ -35,17 +35,24 @@ fn untold(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
+const ROWS: &str = r#"//- rows.jsonl
+{"id": "1", "name": "harbour/clock", "description": "Says the time at the harbour."}
+{"id": "2", "name": "mail/send", "description": "Sends a letter."}
+//- asked.jsonl
+{"query": "what time is it at the harbour", "relevant": ["1"]}
+"#;
+
 const BELL: &str = "//- skills/bell/SKILL.md\n---\nname: bell\ndescription: Rings.\npaths: '*.rope'\n---\nRing !`date`.\n";
 
 #[test]
 fn every_command_writes_what_its_schema_says() {
     let place = Place::harbour();
     let script = r#"{"script": "v1", "dialogues": [{"turns": [
-        {"calls": [{"name": "call", "arguments": {"tool": "clock"}}]}, {"say": "Done."}]}]}"#;
+        {"calls": [{"name": "call", "arguments": {"tool": "clock"}}]}, {"say": "I called `clock`. Done."}]}]}"#;
     write(
         &place.work(),
         &format!(
-            "//- model.json\n{script}\n//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n{BELL}"
+            "//- model.json\n{script}\n{ROWS}//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n{BELL}"
         ),
     );
     place.trust();
@@ -100,6 +107,8 @@ fn every_command_writes_what_its_schema_says() {
         ("session-list", &["session", "list"]),
         ("run", &["run", ".", "A task", "--model", "scripted:model.json"]),
         ("session-show", &["session", "show", "last"]),
+        ("audit-claims", &["audit", "claims", "last", "--all"]),
+        ("eval-tools", &["eval", "tools", "--catalog", "rows.jsonl", "--queries", "asked.jsonl"]),
         ("tokens", &["tokens", "model.json"]),
         ("error", &["find", "--nonsense"]),
         ("error", &["run", ".", "A task", "--model", "nonsense"]),

@@ -8,6 +8,8 @@ use concertina_types::{Digest, OpenMode, Permissions, SkillId, ToolName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::schema::Schema;
+
 /// Where a skill comes from. The order is the one in which scopes are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -181,14 +183,20 @@ impl SkillEntry {
 }
 
 /// One tool as the index knows it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolEntry {
     /// How it is addressed.
     pub name: ToolName,
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// What it does.
     pub description: String,
     /// The JSON Schema of its arguments.
-    pub parameters: Value,
+    pub parameters: Schema,
+    /// The JSON Schema of its structured result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Schema>,
     /// The menu category it sits in; empty means the root.
     pub category: String,
     /// What it can do to the world.
@@ -197,10 +205,39 @@ pub struct ToolEntry {
     pub needs_skill: NeedsSkill,
     /// Whether a person trusts where it comes from.
     pub trusted: bool,
-    /// What runs it, such as `exec` or `sqlite`.
+    /// Why it is not to be used: its definition is not the one that was approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantined: Option<String>,
+    /// What runs it, such as `exec`, `sqlite` or `mcp`.
     pub runner: String,
+    /// The server that brings it, where one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// What it declares to need.
     pub permissions: Permissions,
     /// The digest of its whole definition.
     pub digest: Digest,
+}
+
+impl ToolEntry {
+    /// Its definition as one line of JSON: what a model is told of it. The schema stays as it was
+    /// written.
+    pub fn definition(&self) -> String {
+        let text = |text: &str| Value::from(text).to_string();
+        format!(
+            r#"{{"tool":{},"description":{},"args":{}}}"#,
+            text(self.name.as_str()),
+            text(&self.description),
+            self.parameters.text()
+        )
+    }
+
+    /// Its name without that of its server.
+    pub fn name_on_server(&self) -> &str {
+        let own = self
+            .server
+            .as_ref()
+            .and_then(|server| self.name.as_str().strip_prefix(server.as_str())?.strip_prefix('/'));
+        own.unwrap_or(self.name.as_str())
+    }
 }

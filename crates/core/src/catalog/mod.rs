@@ -7,11 +7,13 @@
 mod entry;
 pub mod listing;
 mod merge;
+mod schema;
 pub mod search;
 mod sentences;
 mod snapshot;
 
 pub use entry::{Danger, Loaded, NeedsSkill, Scope, SkillEntry, ToolEntry};
 pub use merge::{Merged, Precedence, merge};
+pub use schema::Schema;
 pub use sentences::{essence, sentences};
 pub use snapshot::{Category, Diff, Shadowed, Skipped, Snapshot};

@@ -1,6 +1,7 @@
 //! The catalogue at one moment.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use concertina_types::{SkillId, Tokens, ToolName};
 use serde::{Deserialize, Serialize};
@@ -45,11 +46,12 @@ pub struct Snapshot {
     pub shadowed: Vec<Shadowed>,
     /// What was found and left out.
     pub skipped: Vec<Skipped>,
-    /// The tools, sorted by name.
-    pub tools: Vec<ToolEntry>,
+    /// The tools, sorted by name. Catalogues that differ in skills only share them.
+    pub tools: Arc<Vec<ToolEntry>>,
     /// The categories of tools, by name.
     pub categories: BTreeMap<String, Category>,
-    /// What all tool definitions together take.
+    /// What all tool definitions together take: exact for a catalogue that may be shown without
+    /// menus, about for a larger one.
     pub tool_tokens: Tokens,
 }
 

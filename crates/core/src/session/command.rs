@@ -137,6 +137,8 @@ pub enum Command {
         origin: Origin,
         /// Which tool.
         tool: ToolName,
+        /// Which lines of its definition, where it is too long for one answer.
+        lines: Option<LineRange>,
     },
     /// Show a part of a skill, a file or a result.
     Show {

@@ -7,6 +7,7 @@
 //! All three are pure. The runtime appends what was decided, and only then runs what was intended.
 
 mod answer;
+mod claims;
 mod command;
 mod decide;
 mod evolve;
@@ -22,6 +23,7 @@ mod visibility;
 mod world;
 
 pub use answer::{Answer, Refusal};
+pub use claims::{Claim, Standing, claims, claims_in};
 pub use command::{Command, Origin, Shown, Unfolded};
 pub use decide::{Decision, decide};
 pub use evolve::evolve;

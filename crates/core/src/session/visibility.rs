@@ -182,11 +182,19 @@ fn judge(
     let reference = format!("tool:{name}");
     let policy = &world.settings.policy;
     let mut verdict = by_policy(state, world, &reference);
+    let source = || match &entry.server {
+        Some(server) => format!("server {server}"),
+        None => "concertina.toml".to_owned(),
+    };
     if !entry.trusted {
         let text = format!(
             "{reference} comes with this workspace, and nobody has trusted it as it is now"
         );
-        verdict = verdict.and(deny("UNTRUSTED", text, "concertina.toml"));
+        verdict = verdict.and(deny("UNTRUSTED", text, source()));
+    }
+    if let Some(why) = &entry.quarantined {
+        let text = format!("{reference} is quarantined: {why}");
+        verdict = verdict.and(deny("QUARANTINED", text, source()));
     }
     if !world.settings.grant.covers(name) {
         let text = format!("this session was not given {reference}");
@@ -304,7 +312,7 @@ pub fn menus<'a>(
     let mut menus: BTreeMap<&str, (Option<&Category>, usize)> = BTreeMap::new();
     for entry in world.snapshot.tools.iter().filter(|entry| entry.needs_skill == NeedsSkill::No) {
         let Some(level) = closed_level(state, world, &entry.category) else { continue };
-        if judge(state, world, entry, None).effect != Effect::Deny {
+        if is_foldable(state, world, entry) {
             let category = world.snapshot.categories.get(level);
             menus.entry(level).or_insert((category, 0)).1 += 1;
         }
@@ -315,7 +323,11 @@ pub fn menus<'a>(
 /// Whether some tool that may be seen sits in `menu` or below it.
 pub(super) fn has_menu(state: &State, world: &World<'_>, menu: &str) -> bool {
     world.snapshot.tools.iter().any(|entry| {
-        levels(&entry.category).any(|level| level == menu)
-            && judge(state, world, entry, None).effect != Effect::Deny
+        levels(&entry.category).any(|level| level == menu) && is_foldable(state, world, entry)
     })
+}
+
+/// Whether nothing hides `entry` but perhaps a closed menu.
+pub(super) fn is_foldable(state: &State, world: &World<'_>, entry: &ToolEntry) -> bool {
+    judge(state, world, entry, None).effect != Effect::Deny
 }

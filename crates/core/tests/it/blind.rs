@@ -45,7 +45,7 @@ fn who_holds_the_text_is_not_sent_it_again() {
         let again = open(&mut bench, "Ask by quarter.\n", Some(held));
         assert!(again.contains("already open") && !again.contains("Ask by"), "{again}");
     }
-    for other in ["", "00000000", "sha256:", &digest.hex()[..4]] {
+    for other in ["", "00000000", "sha256:", digest.hex().split_at(4).0] {
         let again = open(&mut bench, "Ask by quarter.\n", Some(other.to_owned()));
         assert!(again.contains("Ask by quarter."), "{other}: {again}");
     }
@@ -58,8 +58,13 @@ fn who_holds_the_text_is_not_sent_it_again() {
 #[test]
 fn a_long_skill_is_paged_and_the_pages_are_the_text() {
     let mut bench = bench();
-    let text: String =
-        (0..2_000).map(|line| format!("Line {line} says 销售 and more.\n")).collect();
+    let lines: Vec<String> =
+        (0..2_000).map(|line| format!("Line {line} says 销售 and more.")).collect();
+    let text = lines.join(
+        "
+",
+    ) + "
+";
     let mut page = open(&mut bench, &text, None);
     let mut read = String::new();
     loop {

@@ -1,5 +1,7 @@
 //! What the model is shown of the index, and when.
 
+use std::sync::Arc;
+
 use concertina_core::catalog::{Category, NeedsSkill, SkillEntry, ToolEntry};
 use concertina_core::session::{Command, Part, Settings};
 use concertina_types::{Fact, ListingKind, Tokens, limits};
@@ -56,7 +58,8 @@ fn c06_what_the_model_may_not_see_changes_nothing_for_it() {
         catalogue
             .skills
             .push(SkillEntry { model_disabled: true, ..skill("zoo", "Counts animals.") });
-        catalogue.tools.push(ToolEntry { needs_skill: NeedsSkill::Any, ..tool("zz") });
+        Arc::make_mut(&mut catalogue.tools)
+            .push(ToolEntry { needs_skill: NeedsSkill::Any, ..tool("zz") });
     });
     assert_eq!(bench.disclosed(), "");
     // A skill that becomes hidden is one that is gone.
@@ -68,7 +71,7 @@ fn c06_what_the_model_may_not_see_changes_nothing_for_it() {
 fn c06_new_tools_are_shown_once() {
     let mut bench = bench(2, 3);
     bench.turn();
-    bench.change(|catalogue| catalogue.tools.push(tool("zip")));
+    bench.change(|catalogue| Arc::make_mut(&mut catalogue.tools).push(tool("zip")));
     assert!(bench.disclosed().contains("- zip: Does zip."));
     assert_eq!(bench.disclosed(), "");
 }

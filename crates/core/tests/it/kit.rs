@@ -61,13 +61,17 @@ pub(crate) fn skill(id: &str, description: &str) -> SkillEntry {
 pub(crate) fn tool(name: &str) -> ToolEntry {
     ToolEntry {
         name: tool_name(name),
+        title: None,
         description: format!("Does {name}."),
-        parameters: json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
+        parameters: json!({"type": "object", "properties": {"n": {"type": "integer"}}}).into(),
+        output: None,
         category: String::new(),
         danger: Danger::Safe,
         needs_skill: NeedsSkill::No,
         trusted: true,
+        quarantined: None,
         runner: "exec".into(),
+        server: None,
         permissions: Permissions::default(),
         digest: Digest::of(name.as_bytes()),
     }
@@ -76,8 +80,8 @@ pub(crate) fn tool(name: &str) -> ToolEntry {
 pub(crate) fn snapshot(mut skills: Vec<SkillEntry>, mut tools: Vec<ToolEntry>) -> Snapshot {
     skills.sort_by(|a, b| a.id.cmp(&b.id));
     tools.sort_by(|a, b| a.name.cmp(&b.name));
-    let tool_tokens = tools.iter().map(|tool| count(&tool.parameters.to_string())).sum();
-    Snapshot { skills, tools, tool_tokens, ..Snapshot::default() }
+    let tool_tokens = tools.iter().map(|tool| count(tool.parameters.text())).sum();
+    Snapshot { skills, tools: tools.into(), tool_tokens, ..Snapshot::default() }
 }
 
 /// A session with its log, its texts and its clock.

@@ -3,6 +3,7 @@
 
 mod blind;
 mod calls;
+mod claims;
 mod context;
 mod disclosure;
 mod kit;

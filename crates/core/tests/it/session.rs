@@ -493,12 +493,12 @@ fn i05_a_category_page_is_within_its_limit_and_counts_the_rest() {
 fn i05_a_schema_is_shown_when_it_is_asked_for() {
     let mut bench = sales();
     let origin = bench.asks("open");
-    let shown = bench.apply(Command::OpenTool { origin, tool: tool_name("echo") });
+    let shown = bench.apply(Command::OpenTool { origin, tool: tool_name("echo"), lines: None });
     assert!(answer(&shown).contains("\"properties\""));
     assert_eq!(shown.answer.unwrap().disclosed.len(), 1);
     let origin = bench.asks("open");
     assert_eq!(
-        code(&bench.apply(Command::OpenTool { origin, tool: tool_name("sql/query") })),
+        code(&bench.apply(Command::OpenTool { origin, tool: tool_name("sql/query"), lines: None })),
         "NOT_VISIBLE"
     );
 }

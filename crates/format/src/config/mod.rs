@@ -83,6 +83,9 @@ pub struct Config {
     pub policy: PolicySetting,
     /// `[menu.NAME]`, by name.
     pub menu: BTreeMap<String, Category>,
+    /// `pinned` in `[menu]`: tools that stand outside all categories, as globs over tool names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pinned_tools: Vec<String>,
     /// `[tool.NAME]`, by name.
     pub tools: BTreeMap<ToolName, Tool>,
     /// `[upstream.NAME]`, by name.

@@ -276,6 +276,14 @@ fn menu<'v>(
     name: &'v Name<'v>,
     value: &'v Spanned<DeValue<'v>>,
 ) {
+    // The one name that is no category: always visible tools are in none.
+    if name.get_ref() == "pinned"
+        && let Some(tools) = strings(value.get_ref())
+    {
+        let new = tools.into_iter().filter(|tool| !config.pinned_tools.contains(tool));
+        let new: Vec<String> = new.collect();
+        return config.pinned_tools.extend(new);
+    }
     if config.menu.contains_key(name.get_ref().as_ref()) {
         return defined(reader, path, name);
     }

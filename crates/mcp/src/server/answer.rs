@@ -31,6 +31,12 @@ impl Extra {
         extra
     }
 
+    /// The addresses of what it links to.
+    pub(super) fn links(&self) -> impl Iterator<Item = &str> {
+        let links = self.blocks.iter().filter_map(ContentBlock::as_resource_link);
+        links.map(|link| link.uri.as_str())
+    }
+
     fn take(&mut self, piece: Value) {
         let text = |name: &str| piece.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = text("type").to_owned();

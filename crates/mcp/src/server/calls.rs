@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use concertina_core::session::{Origin, visible_tools};
-use concertina_runtime::{Admission, Cancel, Reply, RuntimeError};
+use concertina_core::session::Origin;
+use concertina_runtime::{Admission, Cancel, Reply, RuntimeError, Session};
 use concertina_types::Subject;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientResult, ElicitRequest, ElicitRequestParams,
@@ -116,18 +116,23 @@ impl Connection {
                     shown = Some(Shown::Again(again));
                 }
                 let session = &mut seat.session;
+                let verb = |session: &mut Session, name: &str, arguments: &Value| {
+                    let cancel = Cancel::default();
+                    let reply = gateway.with_workspace(|workspace| {
+                        session.verb(workspace, origin(), name, arguments, false, &cancel)
+                    });
+                    reply.map(|reply| Admission::Answered(Box::new(reply)))
+                };
                 let admission = match name.as_str() {
                     "call" => session.admit_written(origin(), &arguments)?,
-                    "find" | "open" | "close" => {
-                        let cancel = Cancel::default();
-                        let reply = gateway.with_workspace(|workspace| {
-                            session.verb(workspace, origin(), &name, &arguments, false, &cancel)
-                        })?;
-                        Admission::Answered(Box::new(reply))
-                    }
+                    "find" | "open" | "close" => verb(session, &name, &arguments)?,
                     _ => match meant(session, &name) {
                         Meant::Tool(tool) => session.admit(origin(), &tool, arguments)?,
-                        Meant::OneOf(tools) => {
+                        Meant::Opened(reference) => {
+                            let args = arguments.get("args").cloned().unwrap_or_default();
+                            verb(session, "open", &json!({"ref": reference, "args": args}))?
+                        }
+                    Meant::OneOf(tools) => {
                             let text = format!(
                                 "several tools are called {name}: {}; use call with one of these names",
                                 tools.join(", ")
@@ -320,7 +325,7 @@ impl Connection {
         }
         let principal = request.principal.clone();
         let glance = self.apart(move |gateway| gateway.glance(&principal)).await;
-        glance.map(|glance| listed(&glance.session)).map_err(|error| broken(&error))
+        glance.map(|glance| tools::listed(&glance.session)).map_err(|error| broken(&error))
     }
 
     /// The same, for a look that begins nothing.
@@ -336,7 +341,7 @@ impl Connection {
         let gateway = Arc::clone(&self.gateway);
         desk.work(move |seat| {
             seat.take_note(&gateway)?;
-            Ok(listed(&seat.session))
+            Ok(tools::listed(&seat.session))
         })
         .await
     }
@@ -399,11 +404,6 @@ impl Wanted {
 
 fn origin() -> Origin {
     Origin { subject: Subject::Model, call: None }
-}
-
-fn listed(session: &concertina_runtime::Session) -> Vec<Tool> {
-    let world = session.world();
-    visible_tools(session.state(), &world).into_iter().map(tools::listed).collect()
 }
 
 fn asking(request: &Request, context: &RequestContext<RoleServer>) -> Asking {

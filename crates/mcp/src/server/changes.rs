@@ -2,9 +2,8 @@
 //! behind says of its lists is taken up first, and told where it changed ours.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use concertina_types::{Blob, limits};
+use concertina_types::Blob;
 use rmcp::model::SubscriptionFilter;
 use rmcp::service::{Peer, SubscriptionContext};
 use rmcp::{RoleServer, model::Tool};
@@ -13,12 +12,15 @@ use super::connection::{Connection, Request};
 use super::gateway::{Exposure, Gateway};
 use super::lock;
 
+/// The mark of a list: what is our own, and what servers bring.
+type Mark = Option<(Blob, Option<Blob>)>;
+
 /// The lists of one connection as they were last looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Marks {
-    tools: Option<Blob>,
-    prompts: Option<Blob>,
-    resources: Option<Blob>,
+    tools: Mark,
+    prompts: Mark,
+    resources: Mark,
 }
 
 /// Which lists became others.
@@ -42,15 +44,16 @@ impl Connection {
         let glance = self.apart(move |gateway| gateway.glance(&principal)).await.ok();
         let tools = match self.gateway.exposure() {
             Exposure::Four => None,
-            Exposure::Listed => self.visible_now(request).await.map(|tools| mark(&tools)),
+            Exposure::Listed => self.visible_now(request).await.map(|tools| (mark(&tools), None)),
         };
+        let brought = self.gateway.brought();
         let now = Marks {
             tools,
-            prompts: glance.as_ref().map(|glance| glance.prompts),
-            resources: glance.as_ref().map(|glance| glance.resources),
+            prompts: glance.as_ref().map(|glance| (glance.prompts, brought.prompts_mark)),
+            resources: glance.as_ref().map(|glance| (glance.resources, brought.resources_mark)),
         };
         let before = std::mem::replace(&mut *lock(&self.marks), now);
-        let differs = |now: Option<Blob>, before: Option<Blob>| before.is_some() && now != before;
+        let differs = |now: Mark, before: Mark| before.is_some() && now != before;
         Changed {
             tools: differs(now.tools, before.tools),
             prompts: differs(now.prompts, before.prompts),
@@ -78,7 +81,7 @@ impl Connection {
         tokio::spawn(async move {
             while !peer.is_transport_closed() {
                 connection.tell(&request, &peer).await;
-                tokio::time::sleep(Duration::from_millis(limits::LOOK_MILLISECONDS)).await;
+                connection.gateway.stirs().await;
             }
         });
     }
@@ -99,7 +102,7 @@ impl Connection {
             }
             tokio::select! {
                 () = subscription.cancelled() => return,
-                () = tokio::time::sleep(Duration::from_millis(limits::LOOK_MILLISECONDS)) => {}
+                () = self.gateway.stirs() => {}
             }
         }
     }

@@ -54,6 +54,7 @@ pub(super) fn launch(
     let (say, said) = mpsc::channel(limits::SAID_AT_ONCE);
     let (land, landed) = oneshot::channel();
     let id = ticket.id();
+    let server = ticket.tool().as_str().split_once('/').map(|(server, _)| server.to_owned());
     let running = gateway.toolbox().start(ticket, &cancel, Arc::new(Talker { said: say }));
     let gateway = Arc::clone(gateway);
     gateway.under_way.send_modify(|calls| *calls += 1);
@@ -65,6 +66,11 @@ pub(super) fn launch(
             }
             Outcome::Failed { .. } => Extra::default(),
         };
+        if let Some(server) = server {
+            for uri in extra.links() {
+                gateway.remember_link(uri, &server);
+            }
+        }
         let finished = desk.work(move |seat| seat.session.finish(origin, id, outcome)).await;
         // Nobody may be waiting any more; the record has it.
         let _ = land.send(finished.map(|reply| Landed { reply, extra }));

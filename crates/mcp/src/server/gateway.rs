@@ -1,6 +1,6 @@
 //! What all connections share: the workspace, the store, the servers behind it, and the sessions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
@@ -9,15 +9,17 @@ use std::time::{Duration, Instant};
 use concertina_core::catalog::Snapshot;
 use concertina_core::session::visibility;
 use concertina_runtime::tools::Toolbox;
-use concertina_runtime::upstream::{Offer, ServerState, Upstreams};
+use concertina_runtime::upstream::{Offer, Upstreams};
 use concertina_runtime::{RuntimeError, Session, Started, Workspace};
 use concertina_store::Store;
 use concertina_types::{Blob, Ref, SessionMode, Subject, limits};
 use tokio::sync::{Semaphore, watch};
 
+use super::brought::Brought;
 use super::desk::Desks;
 use super::flight::Parking;
 use super::lock;
+use crate::upstream::Pool;
 
 /// Which tools a client is told of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,7 +44,10 @@ pub struct Gateway {
     root: PathBuf,
     toolbox: Toolbox,
     store: Store,
-    upstreams: Option<Arc<dyn Upstreams>>,
+    pool: Option<Arc<Pool>>,
+    brought: Mutex<Arc<Brought>>,
+    /// Which server returned a link to an address.
+    links: Mutex<HashMap<String, String>>,
     options: GatewayOptions,
     snapshot: Mutex<Arc<Snapshot>>,
     looked: Mutex<Option<Instant>>,
@@ -78,15 +83,15 @@ pub(super) struct Glance {
 }
 
 impl Gateway {
-    /// A gateway to `workspace`, whose servers are `upstreams`. Sessions are kept in `store`.
+    /// A gateway to `workspace`, whose servers are those of `pool`. Sessions are kept in `store`.
     pub fn new(
         mut workspace: Workspace,
         store: Store,
-        upstreams: Option<Arc<dyn Upstreams>>,
+        pool: Option<Arc<Pool>>,
         options: GatewayOptions,
     ) -> Arc<Self> {
-        if let Some(upstreams) = &upstreams {
-            workspace.attach(Arc::clone(upstreams));
+        if let Some(pool) = pool.clone() {
+            workspace.attach(pool);
         }
         Arc::new(Self {
             root: workspace.root().to_owned(),
@@ -94,7 +99,9 @@ impl Gateway {
             snapshot: Mutex::new(Arc::clone(workspace.snapshot())),
             workspace: Mutex::new(workspace),
             store,
-            upstreams,
+            pool,
+            brought: Mutex::default(),
+            links: Mutex::default(),
             options,
             looked: Mutex::new(None),
             revision: AtomicU64::new(0),
@@ -139,7 +146,7 @@ impl Gateway {
 
     /// What the servers behind offer.
     pub(super) fn offer(&self) -> Option<Arc<Offer>> {
-        self.upstreams.as_ref().map(|upstreams| upstreams.offer())
+        self.pool.as_ref().map(|pool| pool.offer())
     }
 
     /// Takes up what changed in the workspace, where some time has passed since the last look, and
@@ -173,17 +180,65 @@ impl Gateway {
     /// Waits until the servers that were never seen have said what they bring, for a bounded time
     /// from the start of this process.
     pub(super) async fn settle(&self) {
-        let until = self.began + Duration::from_secs(limits::SETTLE_SECONDS);
-        while self.is_starting() && Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+        let whole = Duration::from_secs(limits::SETTLE_SECONDS);
+        let left = whole.saturating_sub(self.began.elapsed());
+        if let Some(pool) = self.pool.as_ref().filter(|_| !left.is_zero()) {
+            pool.settled(left).await;
         }
     }
 
-    fn is_starting(&self) -> bool {
-        let starts = |offer: Arc<Offer>| {
-            offer.servers.iter().any(|server| server.state == ServerState::Starting)
-        };
-        self.offer().is_some_and(starts)
+    /// Returns when something changed behind this gateway, or a while later.
+    pub(super) async fn stirs(&self) {
+        let while_later = tokio::time::sleep(Duration::from_millis(limits::LOOK_MILLISECONDS));
+        match &self.pool {
+            None => while_later.await,
+            Some(pool) => {
+                let mut changes = pool.changes();
+                tokio::select! {
+                    () = while_later => {}
+                    _ = changes.changed() => {}
+                }
+            }
+        }
+    }
+
+    pub(super) fn pool(&self) -> Option<&Arc<Pool>> {
+        self.pool.as_ref()
+    }
+
+    /// What servers bring besides tools.
+    pub(super) fn brought(&self) -> Arc<Brought> {
+        let Some(pool) = &self.pool else { return Arc::default() };
+        let revision = *pool.changes().borrow();
+        let mut brought = lock(&self.brought);
+        if brought.revision != revision || brought.prompts_mark.is_none() {
+            *brought = Arc::new(Brought::by(pool, revision));
+        }
+        Arc::clone(&brought)
+    }
+
+    /// Remembers which server returned a link to `uri`, so that it is asked when that is read.
+    pub(super) fn remember_link(&self, uri: &str, server: &str) {
+        let mut links = lock(&self.links);
+        if links.len() >= limits::LINKS_HELD {
+            links.clear();
+        }
+        links.insert(uri.to_owned(), server.to_owned());
+    }
+
+    /// The server that serves `uri`.
+    pub(super) fn server_of(&self, uri: &str) -> Option<String> {
+        let named = self.brought().server_of(uri).map(str::to_owned);
+        named.or_else(|| lock(&self.links).get(uri).cloned())
+    }
+
+    /// Ends what is behind this gateway, once calls under way had a moment to end.
+    pub async fn close(&self) {
+        self.parking.clear();
+        self.drain().await;
+        if let Some(pool) = &self.pool {
+            pool.close().await;
+        }
     }
 
     /// What `principal` sees of the catalogue as it is now. Takes its time when something changed.

@@ -12,7 +12,7 @@ use super::gateway::Gateway;
 use super::handler::Handler;
 
 /// How long a connection may be silent. A person may think, or eat, between two requests.
-const SILENCE: Duration = Duration::from_secs(4 * 60 * 60);
+const SILENCE: Duration = Duration::from_hours(4);
 
 /// The protocol over HTTP, as a service for a router. It trusts whoever checked `Host`, `Origin` and
 /// the token before it, and put the [`Principal`](super::Principal) into the request.

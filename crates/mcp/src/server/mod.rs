@@ -9,6 +9,7 @@
 //! `find`, `open`, `call` and `close`, and answers into messages.
 
 mod answer;
+mod brought;
 mod caller;
 mod calls;
 mod changes;

@@ -3,7 +3,7 @@
 use concertina_core::catalog::ToolEntry;
 use concertina_core::session::visible_tools;
 use concertina_runtime::Session;
-use concertina_types::{Digest, ToolName};
+use concertina_types::{Digest, Ref, ToolName};
 
 /// What the strictest model provider takes as a tool's name, in bytes.
 const ALIAS_BYTES: usize = 64;
@@ -13,7 +13,15 @@ const DIGITS: usize = 8;
 /// The name of a tool where only letters, digits, `_` and `-` are allowed: `server__tool`. It depends
 /// on nothing but the name, and two tools never share one.
 pub fn alias(name: &ToolName) -> String {
-    let name = name.as_str();
+    flat(name.as_str())
+}
+
+/// The alias of something that opens when it is called: `skill__NAME`, `menu__NAME`.
+pub(super) fn opener(kind: &str, name: &str) -> String {
+    flat(&format!("{kind}/{name}"))
+}
+
+fn flat(name: &str) -> String {
     let flat: String = name
         .replace('/', "__")
         .chars()
@@ -39,6 +47,8 @@ pub(super) enum Meant {
     Tool(String),
     /// One of several that are visible.
     OneOf(Vec<String>),
+    /// Something to open, by its reference.
+    Opened(String),
 }
 
 /// The tool called `written`: by its name, by its alias, or by the end of its name where that fits
@@ -53,6 +63,18 @@ pub(super) fn meant(session: &Session, written: &str) -> Meant {
         return Meant::Tool(tool.name.to_string());
     }
     let world = session.world();
+    if written.starts_with("skill__") {
+        let mut skills = snapshot.skills.iter();
+        if let Some(skill) = skills.find(|skill| opener("skill", skill.id.as_str()) == written) {
+            return Meant::Opened(Ref::skill(skill.id.clone()).to_string());
+        }
+    }
+    if written.starts_with("menu__") {
+        let menus = session.menus();
+        if let Some((menu, ..)) = menus.iter().find(|(menu, ..)| opener("menu", menu) == written) {
+            return Meant::Opened(Ref::Menu(menu.clone()).to_string());
+        }
+    }
     let ends = |tool: &ToolEntry| {
         let name = tool.name.as_str();
         name.rsplit_once('/').is_some_and(|(_, plain)| plain == written)

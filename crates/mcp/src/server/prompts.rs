@@ -13,46 +13,54 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
+use super::brought::{From, is_allowed};
 use super::connection::{Connection, Request, broken};
 use super::page::page;
+use super::resources::understood;
+use crate::upstream::Ask;
 
 /// The argument of a skill that takes what a person types after its name.
 const TYPED: &str = "arguments";
 
 impl Connection {
-    /// Every skill that a person may open.
+    /// Every skill that a person may open, then what servers bring.
     pub(super) async fn prompts(
         &self,
         page_of: Option<PaginatedRequestParams>,
         request: &Request,
     ) -> Result<ListPromptsResult, ErrorData> {
+        self.gateway.settle().await;
         self.gateway.look().await;
         let principal = request.principal.clone();
         let listed = self
             .apart(move |gateway| {
                 let glance = gateway.glance(&principal)?;
                 let session = &glance.session;
-                let ids: Vec<SkillId> = session
-                    .snapshot()
-                    .skills
-                    .iter()
-                    .map(|entry| entry.id.clone())
+                let ids = session.snapshot().skills.iter().map(|entry| entry.id.clone());
+                let skills = ids
                     .filter(|id| {
                         let reference = Ref::skill(id.clone());
                         visibility(session.state(), &session.world(), &reference, Subject::User)
                             .visible
                     })
-                    .collect();
-                let (ids, next) = match page(ids, SkillId::as_str, page_of) {
+                    .map(Listed::Skill);
+                let brought = gateway.brought();
+                let others = brought.prompts.iter().filter(|prompt| {
+                    is_allowed(session.settings(), &principal, &prompt.server, plain(prompt))
+                });
+                let others = others.map(|prompt| Listed::Other(Box::new(prompt.it.clone())));
+                let all: Vec<Listed> = skills.chain(others).collect();
+                let (listed, next) = match page(all, Listed::name, page_of) {
                     Ok(page) => page,
                     Err(error) => return Ok(Err(error)),
                 };
                 // Parameters stand in the files; only those of this page are read.
                 let prompts = gateway.with_workspace(|workspace| {
-                    ids.iter()
-                        .filter_map(|id| workspace.load(id)?.ok())
-                        .map(|skill| prompt(&skill))
-                        .collect::<Vec<_>>()
+                    let read = |listed| match listed {
+                        Listed::Skill(id) => workspace.load(&id)?.ok().map(|skill| prompt(&skill)),
+                        Listed::Other(prompt) => Some(*prompt),
+                    };
+                    listed.into_iter().filter_map(read).collect::<Vec<_>>()
                 });
                 Ok(Ok((prompts, next)))
             })
@@ -64,8 +72,41 @@ impl Connection {
         Ok(result)
     }
 
-    /// Opens a skill as a person does.
+    /// What a prompt says. A skill is opened as a person does.
     pub(super) async fn prompt(
+        &self,
+        wanted: GetPromptRequestParams,
+        request: &Request,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let is_skill =
+            SkillId::new(&wanted.name).is_ok_and(|id| self.gateway.snapshot().skill(&id).is_some());
+        let brought = self.gateway.brought();
+        let other = brought.prompts.iter().find(|prompt| prompt.it.name == wanted.name);
+        match other.filter(|_| !is_skill) {
+            Some(prompt) => self.ask_for_prompt(prompt, wanted, request).await,
+            None => self.open_prompt(wanted, request).await,
+        }
+    }
+
+    async fn ask_for_prompt(
+        &self,
+        prompt: &From<Prompt>,
+        wanted: GetPromptRequestParams,
+        request: &Request,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut params = Map::new();
+        params.insert("name".to_owned(), plain(prompt).into());
+        if let Some(arguments) = wanted.arguments {
+            params.insert("arguments".to_owned(), Value::Object(arguments));
+        }
+        let name = plain(prompt);
+        let result = self.ask(&prompt.server, name, Ask::Prompt, params, request).await?;
+        let result: GetPromptResult = understood(result)?;
+        Ok(result.into())
+    }
+
+    /// Opens a skill as a person does.
+    async fn open_prompt(
         &self,
         wanted: GetPromptRequestParams,
         request: &Request,
@@ -104,6 +145,27 @@ impl Connection {
         let text = reply.answer.map(|answer| answer.text).unwrap_or_default();
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
     }
+}
+
+/// What stands in the list of prompts.
+enum Listed {
+    Skill(SkillId),
+    Other(Box<Prompt>),
+}
+
+impl Listed {
+    fn name(&self) -> &str {
+        match self {
+            Self::Skill(id) => id.as_str(),
+            Self::Other(prompt) => &prompt.name,
+        }
+    }
+}
+
+/// A prompt as its server calls it.
+fn plain(prompt: &From<Prompt>) -> &str {
+    let name = prompt.it.name.strip_prefix(&prompt.server);
+    name.and_then(|name| name.strip_prefix('/')).unwrap_or(&prompt.it.name)
 }
 
 fn prompt(skill: &LoadedSkill) -> Prompt {

@@ -1,13 +1,24 @@
-//! Resources: the files of skills.
+//! Resources: the files of skills, and what servers bring.
 
+use std::sync::Arc;
+
+use concertina_runtime::upstream::Nobody;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CacheScope, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceTemplate,
+    CacheScope, CompleteRequestParams, CompleteResult, ListResourceTemplatesResult,
+    ListResourcesResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Reference, ResourceTemplate,
 };
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
-use super::connection::{Connection, Request};
+use super::brought::is_allowed;
+use super::connection::{Connection, Request, broken};
 use super::page::page;
+use crate::upstream::Ask;
+
+/// The name under which a policy speaks of what a server serves besides tools and prompts.
+const RESOURCES: &str = "resources";
 
 impl Connection {
     /// One page of all resources.
@@ -16,26 +27,44 @@ impl Connection {
         page_of: Option<PaginatedRequestParams>,
         request: &Request,
     ) -> Result<ListResourcesResult, ErrorData> {
+        self.gateway.settle().await;
         self.gateway.look().await;
-        let all = self.skill_resources(request.principal.clone()).await?;
+        let mut all = self.skill_resources(request.principal.clone()).await?;
+        let brought = self.gateway.brought();
+        for resource in &brought.resources {
+            if self.may(request, &resource.server, RESOURCES).await? {
+                all.push(resource.it.clone());
+            }
+        }
         let (resources, next) = page(all, |resource| &resource.uri, page_of)?;
         let mut result = ListResourcesResult::with_all_items(resources);
         result.next_cursor = next;
         result.cache_scope = Some(CacheScope::Private);
+        if !brought.doubled.is_empty() {
+            let mut meta = MetaObject::new();
+            meta.0.insert("concertina/left_out".to_owned(), json!(brought.doubled));
+            result.meta = Some(meta);
+        }
         Ok(result)
     }
 
     /// One page of all shapes of addresses.
-    #[expect(clippy::unused_async, reason = "asks the servers behind")]
     pub(super) async fn templates(
         &self,
         page_of: Option<PaginatedRequestParams>,
-        _: &Request,
+        request: &Request,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let files = ResourceTemplate::new("skill://{name}/{+file}", "a file of a skill");
-        let (templates, next) = page(vec![files], |template| &template.uri_template, page_of)?;
+        self.gateway.settle().await;
+        let mut all = vec![ResourceTemplate::new("skill://{name}/{+file}", "a file of a skill")];
+        for template in &self.gateway.brought().templates {
+            if self.may(request, &template.server, RESOURCES).await? {
+                all.push(template.it.clone());
+            }
+        }
+        let (templates, next) = page(all, |template| &template.uri_template, page_of)?;
         let mut result = ListResourceTemplatesResult::with_all_items(templates);
         result.next_cursor = next;
+        result.cache_scope = Some(CacheScope::Private);
         Ok(result)
     }
 
@@ -51,10 +80,90 @@ impl Connection {
             result.cache_scope = Some(CacheScope::Private);
             return Ok(result.into());
         }
-        let text = format!(
-            "nothing here has the address {}; resources/list shows what has one",
-            wanted.uri
-        );
-        Err(ErrorData::resource_not_found(text, None))
+        let Some(server) = self.gateway.server_of(&wanted.uri) else {
+            let text = format!(
+                "nothing here has the address {}; resources/list shows what has one",
+                wanted.uri
+            );
+            return Err(ErrorData::resource_not_found(text, None));
+        };
+        let mut params = Map::new();
+        params.insert("uri".to_owned(), wanted.uri.into());
+        let result = self.ask(&server, RESOURCES, Ask::Resource, params, request).await?;
+        let mut result: ReadResourceResult = understood(result)?;
+        // Whoever reads it may be somebody else than the server thinks.
+        result.cache_scope = Some(CacheScope::Private);
+        Ok(result.into())
     }
+
+    /// Values for an argument of a prompt or of a shape, from the server that brings it.
+    pub(super) async fn complete(
+        &self,
+        wanted: CompleteRequestParams,
+        request: &Request,
+    ) -> Result<CompleteResult, ErrorData> {
+        let brought = self.gateway.brought();
+        let (server, name, of) = match &wanted.r#ref {
+            Reference::Prompt(prompt) => {
+                let known = brought.prompts.iter().find(|known| known.it.name == prompt.name);
+                let Some(known) = known else { return Ok(CompleteResult::default()) };
+                let plain = prompt.name.strip_prefix(&format!("{}/", known.server));
+                let plain = plain.unwrap_or(&prompt.name).to_owned();
+                (known.server.clone(), plain.clone(), json!({"type": "ref/prompt", "name": plain}))
+            }
+            Reference::Resource(resource) => {
+                let Some(server) = self.gateway.server_of(&resource.uri) else {
+                    return Ok(CompleteResult::default());
+                };
+                let of = json!({"type": "ref/resource", "uri": resource.uri});
+                (server, RESOURCES.to_owned(), of)
+            }
+            _ => return Ok(CompleteResult::default()),
+        };
+        let mut params = Map::new();
+        params.insert("ref".to_owned(), of);
+        params.insert("argument".to_owned(), json!(wanted.argument));
+        if let Some(context) = &wanted.context {
+            params.insert("context".to_owned(), json!(context));
+        }
+        understood(self.ask(&server, &name, Ask::Completion, params, request).await?)
+    }
+
+    /// Asks a server for something that it brings under `name`, where the policy lets this principal
+    /// have it.
+    pub(super) async fn ask(
+        &self,
+        server: &str,
+        name: &str,
+        what: Ask,
+        params: Map<String, Value>,
+        request: &Request,
+    ) -> Result<Value, ErrorData> {
+        let may = self.may(request, server, name).await?;
+        let Some(pool) = self.gateway.pool().filter(|_| may) else {
+            let text = format!("there is no {name} of {server} for you");
+            return Err(ErrorData::resource_not_found(text, None));
+        };
+        let asked = pool.ask(server, what, params, Arc::new(Nobody)).await;
+        asked.map_err(|failure| {
+            let text = format!("{}: {server}: {failure}", failure.code());
+            ErrorData::internal_error(text, None)
+        })
+    }
+
+    /// Whether the one who asks may have what `server` brings under `name`.
+    async fn may(&self, request: &Request, server: &str, name: &str) -> Result<bool, ErrorData> {
+        let principal = request.principal.clone();
+        let glance = self.apart(move |gateway| gateway.glance(&principal)).await;
+        let glance = glance.map_err(|error| broken(&error))?;
+        Ok(is_allowed(glance.session.settings(), &request.principal, server, name))
+    }
+}
+
+/// A server's result, where it is one.
+pub(super) fn understood<T: DeserializeOwned>(result: Value) -> Result<T, ErrorData> {
+    serde_json::from_value(result).map_err(|error| {
+        let text = format!("the server's answer is malformed: {error}");
+        ErrorData::internal_error(text, None)
+    })
 }

@@ -40,7 +40,6 @@ pub async fn stdio(gateway: Arc<Gateway>, options: StdioOptions) -> io::Result<(
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    gateway.parking.clear();
-    gateway.drain().await;
+    gateway.close().await;
     Ok(())
 }

@@ -73,7 +73,7 @@ pub(super) async fn rounds(
     mut params: Map<String, Value>,
     caller: &Arc<dyn Caller>,
 ) -> Result<Value, Failure> {
-    let patience = upstream.shared.options.waits.calling();
+    let patience = upstream.patience();
     for _ in 0..limits::INPUT_ROUNDS {
         let sent = Value::Object(params.clone());
         let mut result = peer.request(method, sent, patience, Some(Arc::clone(caller))).await?;

@@ -1,7 +1,6 @@
 //! The definitions of tools as servers write them. A malformed one is left out alone.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use concertina_runtime::upstream::{Hints, OfferedTool};
 use concertina_types::{Digest, ToolName, canonical_json, limits};
@@ -80,8 +79,8 @@ fn tool(server: &str, definition: &Value) -> Result<Tool, String> {
         server: server.to_owned(),
         title: title.map(str::to_owned),
         description: text("description").unwrap_or_default().to_owned(),
-        input: Arc::new(input.clone()),
-        output: output.map(|schema| Arc::new(schema.clone())),
+        input: input.into(),
+        output: output.map(Into::into),
         hints: Hints {
             read_only: hint("readOnlyHint"),
             destructive: hint("destructiveHint"),
@@ -120,12 +119,13 @@ fn check_schema(key: &str, schema: &Value) -> Result<(), String> {
         Some(kind) if kind == "object" => {}
         Some(kind) => return Err(format!("`{key}` describes {kind}, not an object")),
     }
+    walk(key, schema, 0)?;
     let bytes = schema.to_string().len();
     if bytes > limits::SCHEMA_BYTES {
         let limit = limits::SCHEMA_BYTES;
         return Err(format!("`{key}` has {bytes} bytes; the limit is {limit}"));
     }
-    walk(key, schema, 0)
+    Ok(())
 }
 
 fn walk(key: &str, value: &Value, depth: usize) -> Result<(), String> {

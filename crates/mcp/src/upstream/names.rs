@@ -2,8 +2,6 @@
 
 use concertina_types::{Digest, ToolName, limits};
 
-/// What an alias may have at most: the shortest limit of the models in use.
-const ALIAS_CHARS: usize = 64;
 /// Hexadecimal digits that tell shortened names apart.
 const SUFFIX: usize = 8;
 
@@ -17,7 +15,9 @@ pub fn tool_name(server: &str, tool: &str) -> Option<ToolName> {
         return None;
     }
     let keep = limits::NAME_BYTES - SUFFIX - 1;
-    ToolName::new(with_suffix(&whole, keep, '-')).ok()
+    let suffix: String = Digest::of(whole.as_bytes()).hex().chars().take(SUFFIX).collect();
+    let kept = whole.get(..whole.floor_char_boundary(keep)).unwrap_or_default();
+    ToolName::new(format!("{kept}-{suffix}")).ok()
 }
 
 /// Characters that forge a line, or turn what follows, are written `_`.
@@ -25,30 +25,4 @@ fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_whitespace() || ToolName::new(c.to_string()).is_err() { '_' } else { c })
         .collect()
-}
-
-/// The name for clients and models that want one flat word: `server__tool`, at most 64 characters
-/// of `A`–`Z`, `a`–`z`, `0`–`9`, `_` and `-`. It depends on nothing but the name.
-pub fn alias(name: &ToolName) -> String {
-    let flat = match name.as_str().split_once('/') {
-        Some((server, tool)) => format!("{server}__{tool}"),
-        None => name.as_str().to_owned(),
-    };
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let plain: String = flat.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
-    if plain == flat && plain.len() <= ALIAS_CHARS {
-        return plain;
-    }
-    // Two names that look alike when written plainly must not become one.
-    let digest = Digest::of(name.as_str().as_bytes()).hex();
-    let suffix: String = digest.chars().take(SUFFIX).collect();
-    let kept: String = plain.chars().take(ALIAS_CHARS - SUFFIX - 1).collect();
-    format!("{kept}_{suffix}")
-}
-
-fn with_suffix(text: &str, keep: usize, joint: char) -> String {
-    let suffix: String = Digest::of(text.as_bytes()).hex().chars().take(SUFFIX).collect();
-    let end = text.floor_char_boundary(keep);
-    let kept = text.get(..end).unwrap_or_default();
-    format!("{kept}{joint}{suffix}")
 }

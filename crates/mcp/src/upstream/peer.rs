@@ -157,9 +157,40 @@ impl Peer {
             (Some(method), None) => self.notified(&method, &mut message),
             (None, Some(id)) => self.answered(&id, message),
             // An error about a message that the server could not read: nobody's answer.
-            (None, None) => {
-                self.noise.fetch_add(1, Ordering::Relaxed);
+            (None, None) => self.is_noise(),
+        }
+    }
+
+    /// Takes a message of which something was cut off: a list bears it, the answer to a call does not.
+    pub(super) fn deliver_pruned(self: &Arc<Self>, message: Value) {
+        let id =
+            message.get("id").and_then(Value::as_u64).filter(|_| message.get("method").is_none());
+        let is_call = |id| self.pending().get(&id).is_some_and(|pending| pending.caller.is_some());
+        match id {
+            Some(id) if is_call(id) => {
+                let words = "its answer is nested deeper than 120 levels";
+                self.fail(id, Failure::Malformed(words.to_owned()));
             }
+            _ => self.deliver(message),
+        }
+    }
+
+    /// A line was no message.
+    pub(super) fn is_noise(&self) {
+        self.noise.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A line was too long to be read. Where one answer alone is awaited, it was that.
+    pub(super) fn is_too_long(&self, limit: usize) {
+        self.is_noise();
+        let sole = {
+            let pending = self.pending();
+            let mut ids = pending.keys().copied();
+            ids.next().filter(|_| ids.next().is_none())
+        };
+        if let Some(id) = sole {
+            let words = format!("its answer is longer than {limit} bytes");
+            self.fail(id, Failure::Malformed(words));
         }
     }
 

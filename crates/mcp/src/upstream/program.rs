@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use super::failure::Failure;
 use super::family::{Family, MARK};
 use super::guard::Guard;
 use super::peer::Peer;
+use super::prune::prune;
 use crate::wire::{Line, Lines, read};
 
 /// All programs that run, and who ends them when nobody else can.
@@ -157,8 +157,13 @@ impl Life {
                 }
             }
             _ = &mut self.reader => {
-                let _ = tokio::time::timeout(grace / 4, self.child.wait()).await;
-                format!("it closed its output{}", self.words.quoted())
+                let ended = tokio::time::timeout(grace / 4, self.child.wait()).await;
+                let _ = tokio::time::timeout(grace / 4, &mut self.heard).await;
+                let how = match ended {
+                    Ok(Ok(status)) => format!("it ended ({status})"),
+                    _ => "it closed its output".to_owned(),
+                };
+                format!("{how}{}", self.words.quoted())
             }
             failure = peer.over() => failure.to_string(),
             _ = stopping.recv() => "it was stopped".to_owned(),
@@ -178,15 +183,16 @@ impl Life {
 async fn take(stdout: ChildStdout, peer: Arc<Peer>) {
     let mut lines = Lines::new(stdout, limits::UPSTREAM_MESSAGE_BYTES);
     while let Ok(Some(line)) = lines.next().await {
-        let message = match line {
-            Line::Whole(line) => read(&line).ok().flatten(),
-            Line::TooLong => None,
-        };
-        match message {
-            Some(message) => peer.deliver(message),
-            None => {
-                peer.noise.fetch_add(1, Ordering::Relaxed);
-            }
+        match line {
+            Line::Whole(line) => match read(&line) {
+                Ok(Some(message)) => peer.deliver(message),
+                Ok(None) => {}
+                Err(_) => match read(&prune(&line)) {
+                    Ok(Some(message)) => peer.deliver_pruned(message),
+                    _ => peer.is_noise(),
+                },
+            },
+            Line::TooLong => peer.is_too_long(limits::UPSTREAM_MESSAGE_BYTES),
         }
     }
 }

@@ -20,9 +20,12 @@ use super::known::{Known, Unseen, checked_again, known};
 use super::link::Link;
 use super::lists;
 use super::options::PoolOptions;
-use super::peer::{List, Peer};
+use super::peer::{List, Patience, Peer};
 use super::program::Household;
 use super::records::{Manifest, Records};
+
+/// How long prompts, resources and skills may take to be listed: tools do not wait for them.
+const OTHERS: Duration = Duration::from_secs(10);
 
 /// What all servers share.
 #[derive(Debug)]
@@ -155,6 +158,14 @@ impl Upstream {
         &self.definition.name
     }
 
+    /// How long a call may take: as its settings say, else as for all.
+    pub(super) fn patience(&self) -> Patience {
+        match self.definition.timeout_s.map(Duration::from_secs) {
+            Some(time) => Patience { silent: time, whole: time },
+            None => self.shared.options.waits.calling(),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -212,9 +223,11 @@ impl Upstream {
         let wait = self.shared.options.waits.start;
         let late =
             || Err(Failure::Late { method: "initialize and tools/list".to_owned(), waited: wait });
+        // Each answer is waited for as long; a little more, and the words say which one was missing.
+        let bound = wait + Duration::from_millis(250);
         // What is dropped half-way ends what it has begun.
         let result = tokio::select! {
-            result = tokio::time::timeout(wait, self.start()) => result.unwrap_or_else(|_| late()),
+            result = tokio::time::timeout(bound, self.start()) => result.unwrap_or_else(|_| late()),
             () = self.shared.closing.cancelled() => Err(Failure::Closed),
         };
         if let Err(failure) = &result {
@@ -324,7 +337,7 @@ impl Upstream {
             (true, Failure::Refused { .. }) => (peer, link),
             (true, _) => {
                 link.stop().await;
-                return Err(peer.ended().unwrap_or(refused));
+                return Err(refused);
             }
             // The transport of an address allows one beginning.
             (false, _) => {
@@ -371,7 +384,8 @@ impl Upstream {
 
     /// Reads what is no tool. Each list fails alone.
     async fn read_others(&self, peer: &Arc<Peer>, hello: &Hello, manifest: &mut Manifest) {
-        let patience = self.shared.options.waits.starting();
+        let time = self.shared.options.waits.start.min(OTHERS);
+        let patience = Patience { silent: time, whole: time };
         let read = async |offered: bool, method: &str, key: &str| {
             if !offered {
                 return (Vec::new(), None);
@@ -397,6 +411,10 @@ impl Upstream {
             },
             read(skills, "skills/list", "skills"),
         );
+        // What broke off says nothing about what there is.
+        if peer.ended().is_some() {
+            return;
+        }
         manifest.left_out.retain(|left| left.what == "tools");
         for (place, (entries, left_out)) in [
             (&mut manifest.prompts, prompts),
@@ -419,7 +437,10 @@ impl Upstream {
             state.known = Some(known);
             if let Some(connection) = connection {
                 state.connection = Some(Arc::clone(connection));
-                state.standing = ServerState::Ready;
+                // One that was never seen is asked for more than its tools first.
+                if state.standing != ServerState::Starting {
+                    state.standing = ServerState::Ready;
+                }
                 state.note = None;
                 state.last = None;
                 state.again = None;
@@ -462,6 +483,7 @@ impl Upstream {
         self.read_others(peer, &hello, &mut manifest).await;
         self.take(&manifest, None);
         self.keep(&manifest);
+        self.is_learnt();
         loop {
             let next = next_reading(&manifest);
             tokio::select! {
@@ -511,6 +533,17 @@ impl Upstream {
         }
         self.take(manifest, None);
         self.keep(manifest);
+    }
+
+    /// Everything it brings is known.
+    fn is_learnt(&self) {
+        {
+            let mut state = self.state();
+            if state.standing == ServerState::Starting && state.connection.is_some() {
+                state.standing = ServerState::Ready;
+            }
+        }
+        self.publish(false);
     }
 
     /// It ended by itself.

@@ -1,2 +1,4 @@
 //! The tests of this crate, in one program.
 #![cfg(test)]
+
+mod upstream;

@@ -4,6 +4,7 @@ mod commands;
 mod dispatch;
 mod part;
 mod small;
+mod tools;
 mod touched;
 mod verbs;
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::commands::CommandPolicy;
 use super::part::part_text;
+use super::tools::{is_inside, lines_of_tool};
 use super::{Admission, Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
@@ -77,8 +78,21 @@ impl Session {
             Ok(index) => index,
             Err((code, reason)) => return Ok(Err(Refusal::new(code, reason))),
         };
+        let inside = match &request.within {
+            Some(Ref::Menu(menu)) => Some(menu.as_str()),
+            _ => None,
+        };
+        let menus = std::cell::OnceCell::new();
         let within = |meta: &SearchDocumentMeta| {
-            is_asked_for(meta.kind, request.kind) && self.is_findable(meta, subject)
+            is_asked_for(meta.kind, request.kind)
+                && inside.is_none_or(|menu| is_inside(meta, menu))
+                && match &meta.key {
+                    // Which there are is found out once, and only where one was met.
+                    Ref::Menu(name) => {
+                        menus.get_or_init(|| self.menu_names()).contains(name.as_str())
+                    }
+                    _ => self.is_findable(meta, subject),
+                }
         };
         let query = Query {
             text: &request.query,
@@ -114,6 +128,13 @@ impl Session {
         }
         Ok(match &request.within {
             None => Ok(workspace.index()),
+            Some(reference @ Ref::Menu(_)) => {
+                let seen = visibility(&self.state, &self.world(), reference, subject);
+                match seen.reasons.first().filter(|_| !seen.visible) {
+                    Some(reason) => Err((reason.code.clone(), reason.text.clone())),
+                    None => Ok(workspace.index()),
+                }
+            }
             Some(reference @ Ref::Skill { id, .. }) => {
                 let seen = visibility(&self.state, &self.world(), reference, subject);
                 match workspace.load(id) {
@@ -136,7 +157,7 @@ impl Session {
             }
             Some(other) => Err((
                 "BAD_SCOPE".to_owned(),
-                format!("`in` takes a skill, such as skill:NAME, and not {other}"),
+                format!("`in` takes a skill or a menu, such as skill:NAME, and not {other}"),
             )),
         })
     }
@@ -144,9 +165,6 @@ impl Session {
     /// Whether a search may show a document: what is merely folded away may be found, what is
     /// forbidden may not.
     fn is_findable(&self, meta: &SearchDocumentMeta, subject: Subject) -> bool {
-        if let Ref::Menu(name) = &meta.key {
-            return menus(&self.state, &self.world()).contains_key(name.as_str());
-        }
         let seen = visibility(&self.state, &self.world(), &meta.key, subject);
         seen.visible
             || seen
@@ -154,6 +172,11 @@ impl Session {
                 .iter()
                 .filter(|reason| reason.code != "POLICY_ALLOWS")
                 .all(|reason| matches!(reason.code.as_str(), "MENU_CLOSED" | "SKILL_NOT_OPEN"))
+    }
+
+    /// The categories that can be opened next.
+    fn menu_names(&self) -> std::collections::BTreeSet<String> {
+        menus(&self.state, &self.world()).into_keys().map(str::to_owned).collect()
     }
 
     /// Unfolds one thing.
@@ -174,7 +197,10 @@ impl Session {
         };
         match parsed {
             Ref::Menu(menu) => Ok(self.apply(&Command::OpenMenu { origin, menu })?.reply),
-            Ref::Tool(tool) => Ok(self.apply(&Command::OpenTool { origin, tool })?.reply),
+            Ref::Tool(tool) => {
+                let (tool, lines) = lines_of_tool(&self.snapshot, tool);
+                Ok(self.apply(&Command::OpenTool { origin, tool, lines })?.reply)
+            }
             Ref::Skill { id, part: None, lines: None } => {
                 self.open_skill(workspace, origin, id, options)
             }

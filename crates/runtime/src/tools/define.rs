@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use concertina_core::catalog::{Category, ToolEntry};
-use concertina_core::policy::Pattern;
+use concertina_core::catalog::{Category, Schema, ToolEntry};
 use concertina_format::config::{self, Config, SqliteSource, ToolKind};
-use concertina_types::{Diagnostic, Digest, Severity, Tokens, ToolName, canonical_json};
-use serde_json::json;
+use concertina_types::{Diagnostic, Digest, Severity, ToolName, canonical_json};
 
 use super::{ExecTool, Runner, SqliteTool};
 use crate::settings::SettingsFile;
@@ -19,8 +17,6 @@ pub(crate) struct Defined {
     pub(crate) tools: Vec<ToolEntry>,
     /// The categories that they sit in.
     pub(crate) categories: BTreeMap<String, Category>,
-    /// What all definitions together take.
-    pub(crate) tokens: Tokens,
     /// What runs them.
     pub(crate) runners: BTreeMap<ToolName, Runner>,
     /// Why one was left out, with the file that defines it.
@@ -46,10 +42,7 @@ pub(crate) fn define(
         let Some(from) = from.get(name) else { continue };
         match runner(tool, from, home, variable) {
             Ok(runner) => {
-                let entry = entry(config, name, tool, runner.kind());
-                defined.tokens += concertina_tokens::count(&canonical_json(
-                    &json!({"tool": name, "description": entry.description, "args": entry.parameters}),
-                ));
+                let entry = entry(name, tool, runner.kind());
                 defined.tools.push(entry);
                 defined.runners.insert(name.clone(), runner);
             }
@@ -83,23 +76,21 @@ fn runner(
     })
 }
 
-fn entry(config: &Config, name: &ToolName, tool: &config::Tool, runner: &str) -> ToolEntry {
-    let covers =
-        |text: &String| Pattern::new(text).is_ok_and(|pattern| pattern.matches(name.as_str()));
-    let category = tool.category.clone().or_else(|| {
-        let found = config.menu.iter().find(|(_, category)| category.tools.iter().any(covers));
-        found.map(|(name, _)| name.clone())
-    });
+fn entry(name: &ToolName, tool: &config::Tool, runner: &str) -> ToolEntry {
     let definition = serde_json::to_value(tool).unwrap_or_default();
     ToolEntry {
         name: name.clone(),
+        title: None,
         description: tool.description.clone().unwrap_or_default(),
-        parameters: tool.parameters.clone(),
-        category: category.unwrap_or_default(),
+        parameters: Schema::from(&tool.parameters),
+        output: None,
+        category: tool.category.clone().unwrap_or_default(),
         danger: tool.danger,
         needs_skill: tool.needs_skill.clone(),
         trusted: true,
+        quarantined: None,
         runner: runner.to_owned(),
+        server: None,
         permissions: tool.permissions.clone(),
         digest: Digest::of(canonical_json(&definition).as_bytes()),
     }

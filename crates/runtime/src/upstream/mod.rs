@@ -12,6 +12,7 @@ mod itself;
 
 use std::sync::Arc;
 
+pub use concertina_core::catalog::Schema;
 use concertina_types::{Digest, ToolName};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -55,7 +56,7 @@ impl std::fmt::Debug for Call {
 }
 
 /// What the servers offer at one moment.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offer {
     /// Rises with every change.
     pub revision: u64,
@@ -66,7 +67,7 @@ pub struct Offer {
 }
 
 /// A tool as its server defines it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OfferedTool {
     /// How it is addressed here: `server/tool`.
     pub name: ToolName,
@@ -77,14 +78,14 @@ pub struct OfferedTool {
     /// What it does, in the server's words.
     pub description: String,
     /// The JSON Schema of its arguments, as the server wrote it.
-    pub input: Arc<Value>,
+    pub input: Schema,
     /// The JSON Schema of its structured result, as the server wrote it.
-    pub output: Option<Arc<Value>>,
+    pub output: Option<Schema>,
     /// What the server says that it does to the world.
     pub hints: Hints,
     /// Words that the server files it under.
     pub tags: Vec<String>,
-    /// Why it is not to be used: its definition is not the one that was approved.
+    /// Why it is not to be used, and what helps: its definition is not the one that was approved.
     pub quarantined: Option<String>,
     /// The digest of its whole definition.
     pub digest: Digest,

@@ -1,18 +1,23 @@
 //! A directory with its settings, skills and tools: what sessions run in.
 
+mod categories;
 mod nested;
 mod servers;
+mod tools;
 mod trusted;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use concertina_core::catalog::search::Index;
-use concertina_core::catalog::{Merged, Precedence, SkillEntry, Snapshot, merge};
+use concertina_core::catalog::{
+    Category, Merged, Precedence, Shadowed, SkillEntry, Skipped, Snapshot, ToolEntry, merge,
+};
 use concertina_core::session::{Settings, Site};
 use concertina_format::config::{ConfigOrigin, SourceProfile};
 use concertina_format::skill::{Document, Mode, Origin, Parsed, parse};
-use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens, ToolName};
+use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens};
 
 use crate::doctor::Around;
 use crate::error::RuntimeError;
@@ -25,8 +30,9 @@ use crate::sources::{
 use crate::tools::{Executor, PlainExecutor, Toolbox, define, environment};
 use crate::touch::{Nested, NestedSearch};
 use crate::trust::Trust;
-use crate::upstream::Upstreams;
+use crate::upstream::{Offer, Upstreams};
 
+use tools::Gathered;
 pub use trusted::Brought;
 
 /// How to open a workspace.
@@ -105,10 +111,19 @@ pub struct Workspace {
     is_limited: bool,
     nested: NestedSearch,
     toolbox: Toolbox,
-    /// The servers that bring tools.
+    /// The tools and categories that settings define.
+    defined_tools: Vec<ToolEntry>,
+    defined_categories: BTreeMap<String, Category>,
+    /// The servers that bring tools, and what they offered when they were last asked.
     upstreams: Option<Arc<dyn Upstreams>>,
+    offer: Option<Arc<Offer>>,
+    /// Whether the settings were trusted when the tools were last put together.
+    settings_trusted: bool,
+    gathered: Gathered,
     sources: Vec<Box<dyn Source>>,
     snapshot: Arc<Snapshot>,
+    /// What sources found and left out.
+    skipped: Vec<Skipped>,
     /// The snapshot as stored: its text and its address, made once.
     stored: Option<(Blob, String)>,
     bytes_read: u64,
@@ -152,7 +167,12 @@ impl Workspace {
         let mut workspace = Self {
             toolbox: Toolbox::new(defined.runners, executor, root.clone())
                 .with_environment(environment(&[], options.variable)),
+            defined_tools: defined.tools,
+            defined_categories: defined.categories,
             upstreams: None,
+            offer: None,
+            settings_trusted: false,
+            gathered: Gathered::default(),
             root,
             loaded,
             settings,
@@ -161,18 +181,15 @@ impl Workspace {
             is_limited,
             nested: NestedSearch::default(),
             sources,
-            snapshot: Arc::new(Snapshot {
-                tools: defined.tools,
-                categories: defined.categories,
-                tool_tokens: defined.tokens,
-                ..Snapshot::default()
-            }),
+            snapshot: Arc::default(),
+            skipped: Vec::new(),
             stored: None,
             bytes_read: 0,
             texts: Texts::default(),
             index: None,
             preloaded: None,
         };
+        workspace.gather_again();
         workspace.scan();
         Ok(workspace)
     }
@@ -222,17 +239,22 @@ impl Workspace {
     /// Looks whether anything changed, and reads only that. True where the catalogue is another.
     pub fn refresh(&mut self) -> bool {
         self.nested.look_again();
-        let stale = self.sources.iter().any(|source| source.is_stale());
-        let trust = self.are_settings_trusted();
-        let mut own = self.snapshot.tools.iter().filter(|tool| self.is_own_tool(&tool.name));
-        let retold = own.any(|tool| tool.trusted != trust);
-        (stale || retold) && self.scan()
-    }
-
-    /// Whether the workspace itself defines the tool called `name`.
-    fn is_own_tool(&self, name: &ToolName) -> bool {
-        let from = self.loaded.tools_from.get(name);
-        from.is_some_and(|file| file.origin == ConfigOrigin::Workspace)
+        let offer = self.upstreams.as_ref().map(|upstreams| upstreams.offer());
+        let is_same = match (&offer, &self.offer) {
+            (Some(new), Some(old)) => Arc::ptr_eq(new, old),
+            (new, old) => new.is_none() && old.is_none(),
+        };
+        self.offer = offer;
+        let is_other = !is_same || self.are_settings_trusted() != self.settings_trusted;
+        if is_other {
+            self.gather_again();
+            self.index = None;
+            self.preloaded = None;
+        }
+        if self.sources.iter().any(|source| source.is_stale()) {
+            return self.scan();
+        }
+        is_other && self.publish(self.snapshot.skills.clone(), self.snapshot.shadowed.clone())
     }
 
     /// The catalogue as it is stored, with its address.
@@ -313,7 +335,9 @@ impl Workspace {
         }
         let bodies = self.snapshot.skills.iter().filter_map(|entry| self.read(entry).ok());
         let bodies: Tokens = bodies.map(|skill| concertina_tokens::count(&skill.body)).sum();
-        let tokens = bodies + self.snapshot.tool_tokens;
+        let tools = self.snapshot.tools.iter();
+        let tools: Tokens = tools.map(|tool| concertina_tokens::count(&tool.definition())).sum();
+        let tokens = bodies + tools;
         self.preloaded = Some(tokens);
         tokens
     }
@@ -366,17 +390,34 @@ impl Workspace {
         };
         let Merged { skills, shadowed } =
             merge(candidates, precedence, &crate::sources::same_bytes);
-        skipped.sort();
         // A body can change without a trace in the catalogue.
         self.index = None;
         self.preloaded = None;
-        let mut tools = self.snapshot.tools.clone();
-        let settings_trusted = self.are_settings_trusted();
-        for tool in &mut tools {
-            tool.trusted = settings_trusted || !self.is_own_tool(&tool.name);
+        self.skipped = skipped;
+        if self.are_settings_trusted() != self.settings_trusted {
+            self.gather_again();
         }
-        let snapshot =
-            Snapshot { skills, shadowed, skipped, tools, ..self.snapshot.as_ref().clone() };
+        self.publish(skills, shadowed)
+    }
+
+    fn gather_again(&mut self) {
+        self.settings_trusted = self.are_settings_trusted();
+        self.gathered = self.gather(self.offer.as_deref(), self.settings_trusted);
+    }
+
+    /// Makes `skills` and the tools the catalogue. True where it is another than before.
+    fn publish(&mut self, skills: Vec<SkillEntry>, shadowed: Vec<Shadowed>) -> bool {
+        let mut skipped = self.skipped.clone();
+        skipped.extend(self.gathered.skipped.iter().cloned());
+        skipped.sort();
+        let snapshot = Snapshot {
+            skills,
+            shadowed,
+            skipped,
+            tools: Arc::clone(&self.gathered.tools),
+            categories: self.gathered.categories.clone(),
+            tool_tokens: self.gathered.tokens,
+        };
         if snapshot == *self.snapshot {
             return false;
         }

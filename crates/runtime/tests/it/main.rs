@@ -42,3 +42,4 @@ mod tools_exec;
 mod tools_sqlite;
 mod touch;
 mod trust;
+mod upstreams;

@@ -57,7 +57,7 @@ impl Line {
     pub(super) fn tool(tool: &ToolEntry, budget: &Budget) -> Self {
         Self {
             group: "tool",
-            ..Self::new(Style::Entry, tool.name.as_str(), &tool.description, budget)
+            ..Self::new(Style::Entry, tool.name.as_str(), &essence(&tool.description), budget)
         }
     }
 

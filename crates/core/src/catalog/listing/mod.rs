@@ -5,12 +5,14 @@
 //! with the way to find the rest. Pinned and bundled entries keep their text longest. The line that
 //! says what was left out is inside the budget, which is checked on the rendered text.
 //!
-//! [`full`] lists skills, [`delta`] what changed among them, [`tools`] tools and their categories.
+//! [`full`] lists skills, [`delta`] what changed among them, [`tools`] tools and their categories,
+//! [`root`] the same where there are very many.
 
 mod cut;
 mod fit;
 mod line;
 mod names;
+mod root;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +26,7 @@ pub use cut::escape;
 use fit::{Frame, fit};
 use line::{Line, Style};
 pub(crate) use names::{CARD_NAMES, first, some};
+pub use root::root;
 
 /// How much a listing may take, and what it keeps longest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

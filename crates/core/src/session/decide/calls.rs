@@ -12,7 +12,6 @@ use super::super::command::Origin;
 use super::super::ticket::Intent;
 use super::super::visibility::{self, visible_tools};
 use super::draft::{Deciding, actor};
-use super::fold::definition;
 use crate::catalog::search::nearest_names;
 use crate::catalog::{Danger, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
@@ -30,18 +29,20 @@ impl<'a> Deciding<'a> {
         };
         let arguments =
             if arguments.is_null() { Value::Object(serde_json::Map::new()) } else { arguments };
-        let errors = check_schema(&tool.parameters, &arguments);
+        let errors = check_schema(&tool.parameters.value(), &arguments);
         if !errors.is_empty() {
             let list: Vec<String> = errors
                 .iter()
                 .take(10)
                 .map(|error| format!("{}: {}", error.pointer, error.message))
                 .collect();
-            let text = format!(
-                "{name} was not run: {}. Its definition: {}",
-                list.join("; "),
-                definition(tool)
-            );
+            let wrong = format!("{name} was not run: {}.", list.join("; "));
+            let definition = tool.definition();
+            let text = if wrong.len() + definition.len() < limits::RESULT_BYTES * 9 / 10 {
+                format!("{wrong} Its definition: {definition}")
+            } else {
+                format!("{wrong} Its definition is long: open tool:{name}")
+            };
             return self.refuse(origin, request, Refusal::new("BAD_ARGUMENTS", text));
         }
         let id = self.state.calls + 1;

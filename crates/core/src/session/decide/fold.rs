@@ -1,6 +1,8 @@
 //! Menus and tools unfolded, and things folded back.
 
-use concertina_types::{Disclosed, DisclosureKind, Fact, Ref, SkillId, Tokens, ToolName};
+use concertina_types::{
+    Disclosed, DisclosureKind, Fact, LineRange, Ref, SkillId, Tokens, ToolName, limits,
+};
 
 use super::super::answer::Refusal;
 use super::super::command::Origin;
@@ -9,7 +11,7 @@ use super::super::visibility::{has_menu, levels, menus, visibility, visible_tool
 use super::draft::{Deciding, actor};
 use crate::catalog::listing::{self, Budget};
 use crate::catalog::{NeedsSkill, ToolEntry};
-use crate::context::{block, disarm};
+use crate::context::{block, disarm, excerpt_within};
 
 impl Deciding<'_> {
     pub(super) fn open_menu(&mut self, origin: &Origin, menu: &str) {
@@ -45,7 +47,7 @@ impl Deciding<'_> {
             .collect();
         let mut below = menus(&after, self.world);
         below.retain(|level, _| is_inside(level, menu));
-        let page = listing::tools(&tools, &below, &Budget::category(), self.world.counter);
+        let page = listing::root(&tools, &below, &Budget::category(), self.world.counter);
         let disclosed = tools
             .iter()
             .map(|tool| Disclosed {
@@ -58,17 +60,28 @@ impl Deciding<'_> {
         self.answer(origin, text.trim_end(), false, disclosed);
     }
 
-    pub(super) fn open_tool(&mut self, origin: &Origin, name: &ToolName) {
+    pub(super) fn open_tool(&mut self, origin: &Origin, name: &ToolName, lines: Option<LineRange>) {
         let reference = Ref::Tool(name.clone());
-        match self.callable(name) {
-            Err(refusal) => self.refuse(origin, format!("open {reference}"), refusal),
-            Ok(tool) => {
-                let text = block("tools", &[], &definition(tool));
-                let tokens = self.world.counter.count(&text);
-                let disclosed = vec![Disclosed { reference, kind: DisclosureKind::Tool, tokens }];
-                self.answer(origin, text, false, disclosed);
+        let tool = match self.callable(name) {
+            Err(refusal) => return self.refuse(origin, format!("open {reference}"), refusal),
+            Ok(tool) => tool,
+        };
+        let definition = tool.definition();
+        let text = excerpt_within(&definition, lines, limits::RESULT_BYTES, |page| {
+            let range = format!("{}-{} of {}", page.lines.first, page.lines.last, page.total);
+            let next = page.next().map(|next| format!("{reference}{next}"));
+            let mut attributes = Vec::new();
+            if !page.is_whole() {
+                attributes.push(("lines", range.as_str()));
             }
-        }
+            if let Some(next) = &next {
+                attributes.push(("next", next));
+            }
+            block("tools", &attributes, page.text)
+        });
+        let tokens = self.world.counter.count(&text);
+        let disclosed = vec![Disclosed { reference, kind: DisclosureKind::Tool, tokens }];
+        self.answer(origin, text, false, disclosed);
     }
 
     pub(super) fn close(&mut self, origin: &Origin, reference: &Ref) {
@@ -143,13 +156,4 @@ impl Deciding<'_> {
 /// Whether `category` is `menu` or stands inside it.
 fn is_inside(category: &str, menu: &str) -> bool {
     levels(category).any(|level| level == menu)
-}
-
-/// A tool's definition as one line of JSON.
-pub(super) fn definition(tool: &ToolEntry) -> String {
-    concertina_types::canonical_json(&serde_json::json!({
-        "tool": tool.name,
-        "description": tool.description,
-        "args": tool.parameters,
-    }))
 }

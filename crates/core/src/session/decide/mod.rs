@@ -1,6 +1,7 @@
 //! Events from commands.
 
 mod calls;
+mod changes;
 mod draft;
 mod fold;
 mod fork;
@@ -57,7 +58,7 @@ pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command
         }
         Command::OpenRoot { origin } => deciding.open_root(&origin),
         Command::OpenMenu { origin, menu } => deciding.open_menu(&origin, &menu),
-        Command::OpenTool { origin, tool } => deciding.open_tool(&origin, &tool),
+        Command::OpenTool { origin, tool, lines } => deciding.open_tool(&origin, &tool, lines),
         Command::Show { origin, shown } => deciding.show(&origin, shown),
         Command::Call { origin, tool, arguments } => deciding.call(&origin, tool, arguments),
         Command::RunCommand { origin, skill, command, execute } => {

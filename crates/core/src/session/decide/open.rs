@@ -11,7 +11,6 @@ use super::super::skill::PreparedSkill;
 use super::super::state::OpenSkill;
 use super::super::visibility::{self, brings, visible_tools};
 use super::draft::{Deciding, actor};
-use super::fold::definition;
 use crate::catalog::search::nearest_names;
 use crate::catalog::{SkillEntry, ToolEntry, listing};
 use crate::context::{Excerpt, SizeClass, block, disarm, excerpt, excerpt_within};
@@ -142,7 +141,7 @@ impl<'a> Deciding<'a> {
         disclosed.extend(tools.iter().map(|tool| Disclosed {
             reference: Ref::Tool(tool.name.clone()),
             kind: DisclosureKind::Tool,
-            tokens: self.world.counter.count(&definition(tool)),
+            tokens: self.world.counter.count(&tool.definition()),
         }));
         let notes = disarm(&notes.join(" "));
         let text = match self.state.mode {
@@ -158,7 +157,7 @@ impl<'a> Deciding<'a> {
         let reference = Ref::skill(skill.id.clone());
         let mut rest = String::new();
         if !tools.is_empty() {
-            let definitions: Vec<String> = tools.iter().map(|tool| definition(tool)).collect();
+            let definitions: Vec<String> = tools.iter().map(|tool| tool.definition()).collect();
             let mut definitions = definitions.join("\n");
             // Where the text stands in one answer, there is room for it before there is for these.
             if self.state.mode == SessionMode::Blind && definitions.len() > limits::RESULT_BYTES / 3

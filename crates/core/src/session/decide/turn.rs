@@ -12,6 +12,7 @@ use super::super::tools::{mechanism, tool_definitions};
 use super::super::view::{Part, View};
 use super::super::visibility::{is_listed, menus, visible_tools};
 use super::super::world::World;
+use super::changes;
 use super::draft::Deciding;
 use crate::catalog::listing::{self, Budget, Listing};
 use crate::catalog::{NeedsSkill, SkillEntry, Snapshot};
@@ -143,10 +144,8 @@ impl Deciding<'_> {
         let shown_then = |entry: &SkillEntry| is_listed(&then, world, entry);
         let diff = world.snapshot.diff(listed, &shown, &shown_then);
         let budget = self.tools_budget();
-        let mut tools = standing_tools(state, world, &budget);
-        if tools == standing_tools(state, &World { snapshot: listed, ..*world }, &budget) {
-            tools.clear();
-        }
+        let tools = changes::of_tools(state, world, listed, &budget)
+            .unwrap_or_else(|| standing_tools(state, world, &budget));
         let used = |id: &SkillId| state.used.get(id).copied().unwrap_or_default();
         let budget = self.index_budget(&tools);
         let changes = listing::delta(world.snapshot, &diff, &budget, &used, world.counter);
@@ -303,5 +302,5 @@ impl Deciding<'_> {
 fn standing_tools(state: &State, world: &World<'_>, budget: &Budget) -> String {
     let mut tools = visible_tools(state, world);
     tools.retain(|tool| tool.needs_skill == NeedsSkill::No);
-    listing::tools(&tools, &menus(state, world), budget, world.counter).text
+    listing::root(&tools, &menus(state, world), budget, world.counter).text
 }

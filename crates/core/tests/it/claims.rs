@@ -1,0 +1,67 @@
+//! What a model says that it did, held against what was done.
+
+use concertina_core::session::{Standing, claims_in};
+use concertina_types::ToolName;
+
+use crate::kit::{Bench, tool, tool_name};
+
+fn tools() -> Vec<ToolName> {
+    ["db/sql_query", "clock", "shell/run-tests"].map(tool_name).to_vec()
+}
+
+#[test]
+fn i09_only_a_report_that_names_a_tool_is_a_claim() {
+    let table: &[(&str, &[&str])] = &[
+        ("I ran db/sql_query and got 12 rows.", &["db/sql_query"]),
+        ("`sql_query` returned 12 rows.", &["db/sql_query"]),
+        ("The db__sql_query tool reported nothing.", &["db/sql_query"]),
+        ("I executed run-tests: all passed.", &["shell/run-tests"]),
+        ("我已调用 db/sql_query，返回 12 行。", &["db/sql_query"]),
+        ("执行了 run-tests，测试通过了。", &["shell/run-tests"]),
+        ("I checked `clock` and ran run-tests.", &["clock", "shell/run-tests"]),
+        // Plans, wishes, denials, questions, and everyday words are none.
+        ("I will run db/sql_query next.", &[]),
+        ("You can use db/sql_query for this.", &[]),
+        ("I have not called db/sql_query.", &[]),
+        ("Has db/sql_query returned anything?", &[]),
+        ("Let me check what sql_query returned.", &[]),
+        ("如果 db/sql_query 返回错误，我就停下。", &[]),
+        ("I looked at the clock on the wall and it showed noon.", &[]),
+        ("The query returned 12 rows.", &[]),
+        ("mydb/sql_query_2 returned 12 rows.", &[]),
+        ("", &[]),
+    ];
+    for (said, named) in table {
+        let found = claims_in(said, &[], &tools());
+        let names: Vec<&str> = found.iter().map(|claim| claim.tool.as_str()).collect();
+        assert_eq!(names, *named, "{said}");
+        assert!(found.iter().all(|claim| claim.standing == Standing::NoCall));
+    }
+}
+
+#[test]
+fn i09_a_call_that_ended_well_backs_what_is_said_after_it() {
+    let mut bench = Bench::of(vec![], vec![tool("clock"), tool("db/sql_query")]);
+    bench.run("clock", "noon");
+    let found = claims_in("`clock` returned noon. `sql_query` returned 3.", &bench.log, &tools());
+    let standings: Vec<_> = found.iter().map(|claim| (claim.standing, claim.call)).collect();
+    assert_eq!(standings, [(Standing::Backed, Some(1)), (Standing::NoCall, None)]);
+}
+
+#[test]
+fn i09_a_call_that_failed_backs_only_that_it_failed() {
+    let mut bench = Bench::of(vec![], vec![tool("clock")]);
+    let (origin, mut decision) = bench.call("clock", serde_json::json!({}));
+    let ticket = crate::kit::intent(&mut decision).admit(&bench.log).unwrap();
+    let outcome =
+        concertina_types::CallOutcome::Failed { code: "TIMEOUT".into(), message: "late".into() };
+    bench.apply(concertina_core::session::Command::Done {
+        origin,
+        id: ticket.id(),
+        outcome,
+        output: String::new(),
+    });
+    let standing = |said: &str| claims_in(said, &bench.log, &tools())[0].standing;
+    assert_eq!(standing("`clock` returned noon."), Standing::OnlyFailed);
+    assert_eq!(standing("I called `clock`; it failed with a time-out."), Standing::Backed);
+}
