@@ -22,8 +22,7 @@ TASK = "Convert 10:30 UTC to Tokyo."
 
 def server(place):
     """The program and the environment that an agent starts as its MCP server."""
-    kept = {key: place.environment[key] for key in ("HOME", "XDG_CONFIG_HOME", "CONCERTINA_HOME", "PATH")}
-    return CONCERTINA, ["mcp"], kept
+    return CONCERTINA, ["mcp"], place.environment
 
 
 def shown(model, offered):

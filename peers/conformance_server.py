@@ -2,6 +2,8 @@
 
 It speaks on its standard streams, as a server behind a gateway does; with `--http PORT` it listens on
 loopback instead, so that the suite can be run against it directly and what it lacks itself is known.
+With `--before-2026` or `--since-2026` it has the tools alone that the suite calls in that revision, which
+are few enough to be shown without a menu.
 What it needs from a client it asks for in the way of the client's revision: by a request of its own
 before 2026-07-28, by an answer that says what is missing since.
 """
@@ -205,6 +207,17 @@ ACTING = {
     "test_trigger_prompt_change": "Says that the prompts changed",
 }
 
+# What the suite calls before 2026-07-28 alone; of the rest, what asks or has to do with subscriptions is new.
+OLD = {
+    "test_elicitation", "test_sampling", "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums",
+    "test_tool_with_logging", "test_reconnection",
+}
+BOTH = {*PLAIN, "test_tool_with_progress"}
+LEFT_OUT = {
+    "--before-2026": lambda name: name not in OLD | BOTH,
+    "--since-2026": lambda name: name in OLD,
+}
+
 ADDRESS = {"street": {"type": "string"}, "city": {"type": "string"}}
 SCHEMAS = {
     "test_elicitation": {
@@ -321,6 +334,10 @@ def fits(request, answer):
     return isinstance(answer, dict) and key[request["method"]] in answer
 
 
+def is_left_out(name):
+    return any(LEFT_OUT[word](name) for word in sys.argv if word in LEFT_OUT)
+
+
 async def list_tools(ctx, params):
     described = {name: words for name, (words, _) in PLAIN.items()}
     described |= {name: "Asks the client while it runs" for name in ASKING} | ACTING
@@ -334,6 +351,7 @@ async def list_tools(ctx, params):
                 "annotations": {"readOnlyHint": True},
             }
             for name, words in sorted(described.items())
+            if not is_left_out(name)
         ]
     }
 

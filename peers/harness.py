@@ -59,21 +59,20 @@ class Place:
         self.workspace.mkdir()
         self.environment = {
             "PATH": os.environ["PATH"],
+            # Some clients give a server no other variables, so everything has to lie below it.
             "HOME": str(self.root),
-            "XDG_CONFIG_HOME": str(self.root / "config"),
-            "CONCERTINA_HOME": str(self.root / "state"),
         }
         self.programs = {name: SERVERS[name](self) for name in servers}
-        settings = self.root / "config/concertina"
-        settings.mkdir(parents=True)
+        self.settings = self.root / ".config/concertina/concertina.toml"
+        self.settings.parent.mkdir(parents=True)
         lines = []
         for name, argv in self.programs.items():
             lines += [f"[upstream.{name}]", f"command = {json.dumps(argv[0])}", f"args = {json.dumps(argv[1:])}", ""]
-        (settings / "concertina.toml").write_text("\n".join(lines))
+        self.settings.write_text("\n".join(lines))
 
     def configure(self, text):
         """Adds to the user's settings."""
-        with open(self.root / "config/concertina/concertina.toml", "a") as settings:
+        with open(self.settings, "a") as settings:
             settings.write(text)
 
     def directory(self, name):
@@ -110,7 +109,8 @@ SERVERS = {
     "memory": lambda place: ["/usr/bin/env", f"MEMORY_FILE_PATH={place.root}/memory.jsonl", NODE, module("server-memory")],
     "git": git,
     "time": lambda place: [PYTHON, "-W", "ignore", "-m", "mcp_server_time", "--local-timezone", "UTC"],
-    "conformance": lambda place: [PYTHON, "-W", "ignore", str(HERE / "conformance_server.py")],
+    "conformance": lambda place: [
+        PYTHON, "-W", "ignore", str(HERE / "conformance_server.py"), "--before-2026"],
 }
 
 

@@ -280,7 +280,8 @@ async def five_servers_stand_behind_one():
             root = words(await opened(client, "menu:"))
             for server in place.programs:
                 holds(root, server, "the menu of all servers")
-            converted = await called(client, "convert_time", {"source_timezone": "UTC", "time": "10:30", "target_timezone": "Asia/Tokyo"})
+            await opened(client, "menu:time")
+            converted = await client.call_tool("convert_time", {"source_timezone": "UTC", "time": "10:30", "target_timezone": "Asia/Tokyo"})
             holds(words(converted), "19:30", "a tool by its plain name")
 
 

@@ -68,6 +68,11 @@ impl Suite {
         let words = format!("conformance_{}_{}_is_as_recorded", self.revision, self.version);
         words.replace(['-', '.'], "_")
     }
+
+    /// Which of its tools the server shows: with all of them they would stand in a closed menu.
+    fn tools(&self) -> &'static str {
+        if self.revision < "2026" { "--before-2026" } else { "--since-2026" }
+    }
 }
 
 /// A case for each suite: its scenarios end as `docs/conformance.md` says.
@@ -104,7 +109,7 @@ pub(super) fn run(
 /// Runs one suite against a gateway of its own.
 fn measure(stage: &Stage, python: &Python, node: &Node, suite: &Suite) -> Outcome<Vec<Row>> {
     let results = tempfile::tempdir()?;
-    let gateway = Gateway::start(stage, python)?;
+    let gateway = Gateway::start(stage, python, suite.tools())?;
     let mut command = Command::new(node.program());
     command
         .arg(node.module(suite.package).join("dist/index.js"))

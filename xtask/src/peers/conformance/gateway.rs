@@ -24,13 +24,13 @@ pub(super) struct Gateway {
 }
 
 impl Gateway {
-    pub(super) fn start(stage: &Stage, python: &Python) -> Outcome<Self> {
+    pub(super) fn start(stage: &Stage, python: &Python, tools: &str) -> Outcome<Self> {
         let home = tempfile::tempdir()?;
         let settings = home.path().join("config/concertina");
         let workspace = home.path().join("workspace");
         fs::create_dir_all(&settings)?;
         fs::create_dir_all(&workspace)?;
-        fs::write(settings.join("concertina.toml"), self::settings(stage, python))?;
+        fs::write(settings.join("concertina.toml"), self::settings(stage, python, tools))?;
         let address = free()?;
         let child = Command::new(&stage.concertina)
             .args(["serve", "--no-token", &address.to_string()])
@@ -75,13 +75,14 @@ impl Drop for Gateway {
 }
 
 /// The user's own settings, so that nothing needs trust.
-fn settings(stage: &Stage, python: &Python) -> String {
+fn settings(stage: &Stage, python: &Python, tools: &str) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let script = stage.scripts.join("conformance_server.py");
     format!(
-        "[upstream.conformance]\ncommand = {}\nargs = [\"-W\", \"ignore\", {}]\n",
+        "[upstream.conformance]\ncommand = {}\nargs = [\"-W\", \"ignore\", {}, {}]\n",
         quoted(&python.program().to_string_lossy()),
         quoted(&script.to_string_lossy()),
+        quoted(tools),
     )
 }
 
