@@ -147,15 +147,28 @@ async def asked(connect):
 
 @case
 async def python_client_is_asked_for_input_over_http():
+    await declines("legacy")
+
+
+@case
+async def python_client_is_asked_for_input_over_http_2026_07_28():
+    await declines("auto")
+
+
+async def declines(mode):
     from mcp.types import ElicitResult
 
+    heard = []
+
     async def answer(context, params):
+        heard.append(params)
         return ElicitResult(action="decline")
 
     with Place(["conformance"]) as place:
-        async with serving(place) as url, Client(url, mode="legacy", elicitation_callback=answer) as client:
+        async with serving(place) as url, Client(url, mode=mode, elicitation_callback=answer) as client:
             result = await called(client, "conformance/test_elicitation", {"message": "Who are you?"})
             holds(words(result), "decline", "the result")
+    equal(len(heard), 1, "questions")
 
 
 @case
