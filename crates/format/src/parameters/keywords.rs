@@ -6,7 +6,7 @@ use super::DEPTH;
 use super::validate::{TYPES, pattern};
 
 /// Keywords that are checked.
-const CHECKED: [&str; 20] = [
+const CHECKED: [&str; 25] = [
     "type",
     "enum",
     "const",
@@ -18,19 +18,44 @@ const CHECKED: [&str; 20] = [
     "exclusiveMinimum",
     "exclusiveMaximum",
     "multipleOf",
-    "items",
     "minItems",
     "maxItems",
     "uniqueItems",
-    "properties",
+    "minContains",
+    "maxContains",
     "required",
-    "additionalProperties",
     "minProperties",
     "maxProperties",
+    "dependentRequired",
+    "dependencies",
+    "nullable",
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
 ];
 
+/// Keywords whose value is a schema.
+const SCHEMAS: [&str; 9] = [
+    "items",
+    "additionalItems",
+    "contains",
+    "additionalProperties",
+    "propertyNames",
+    "not",
+    "if",
+    "then",
+    "else",
+];
+
+/// Keywords whose value is a list of schemas.
+const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
+
+/// Keywords whose value holds schemas by name.
+const MAPS: [&str; 5] =
+    ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+
 /// Keywords that describe and check nothing, by the standard.
-const DESCRIBING: [&str; 15] = [
+const DESCRIBING: [&str; 16] = [
     "title",
     "description",
     "default",
@@ -45,8 +70,8 @@ const DESCRIBING: [&str; 15] = [
     "$schema",
     "$id",
     "$comment",
-    // Definitions check nothing; `$ref` would, and is named.
-    "$defs",
+    "$anchor",
+    "$dynamicAnchor",
 ];
 
 /// The keywords of `schema` that a check ignores, each with a JSON pointer to it: keywords outside
@@ -54,10 +79,10 @@ const DESCRIBING: [&str; 15] = [
 ///
 /// ```
 /// use concertina_format::parameters::unsupported_keywords;
-/// let schema = serde_json::json!({"properties": {"day": {"oneOf": [], "type": "date"}}});
+/// let schema = serde_json::json!({"properties": {"day": {"unevaluatedItems": false, "type": "date"}}});
 /// assert_eq!(
 ///     unsupported_keywords(&schema),
-///     ["/properties/day/oneOf", "/properties/day/type"]
+///     ["/properties/day/unevaluatedItems", "/properties/day/type"]
 /// );
 /// ```
 pub fn unsupported_keywords(schema: &Value) -> Vec<String> {
@@ -84,16 +109,30 @@ fn collect(schema: &Value, pointer: &str, depth: usize, found: &mut Vec<String>)
             "pattern" if value.as_str().is_none_or(|text| pattern(text).is_none()) => {
                 found.push(here);
             }
-            "properties" => match value.as_object() {
-                Some(properties) => {
-                    for (name, property) in properties {
+            key if MAPS.contains(&key) => match value.as_object() {
+                Some(schemas) => {
+                    for (name, schema) in schemas {
                         let at = format!("{here}/{}", escape(name));
-                        collect(property, &at, depth + 1, found);
+                        collect(schema, &at, depth + 1, found);
                     }
                 }
                 None => found.push(here),
             },
-            "items" | "additionalProperties" => collect(value, &here, depth + 1, found),
+            // Lists in `items` belong to an older draft, and are read.
+            key if LISTS.contains(&key) || key == "items" && value.is_array() => {
+                match value.as_array() {
+                    Some(schemas) => {
+                        for (number, schema) in schemas.iter().enumerate() {
+                            collect(schema, &format!("{here}/{number}"), depth + 1, found);
+                        }
+                    }
+                    None => found.push(here),
+                }
+            }
+            "$ref" if value.as_str().is_none_or(|target| !target.starts_with('#')) => {
+                found.push(here);
+            }
+            key if SCHEMAS.contains(&key) => collect(value, &here, depth + 1, found),
             known if CHECKED.contains(&known) || DESCRIBING.contains(&known) => {}
             _ => found.push(here),
         }

@@ -8,18 +8,24 @@
 //! | any value | `type` (one or a list), `enum`, `const` |
 //! | text | `pattern`, `minLength`, `maxLength` (in characters) |
 //! | numbers | `minimum`, `maximum`, `exclusiveMinimum`, `exclusiveMaximum`, `multipleOf` |
-//! | lists | `items`, `minItems`, `maxItems`, `uniqueItems` |
-//! | objects | `properties`, `required`, `additionalProperties`, `minProperties`, `maxProperties` |
+//! | lists | `items`, `prefixItems`, `minItems`, `maxItems`, `uniqueItems`, `contains`, `minContains`, `maxContains` |
+//! | objects | `properties`, `patternProperties`, `propertyNames`, `required`, `additionalProperties`, `minProperties`, `maxProperties`, `dependentRequired`, `dependentSchemas` |
+//! | schemas | `$ref` and `$dynamicRef` inside the schema, `allOf`, `anyOf`, `oneOf`, `not`, `if`, `then`, `else` |
+//!
+//! Of older drafts, lists in `items` with `additionalItems`, `dependencies`, `definitions`, and
+//! `nullable` are understood.
 //!
 //! Keywords that only describe (`title`, `description`, `default`, `examples`, `format`, …) check
 //! nothing. Every other keyword is ignored in a check, and [`unsupported_keywords`] names it.
 //! Patterns are those of the `regex` crate, with `\d` and `\w` meaning ASCII as in ECMA-262;
-//! look-around and back-references are unsupported, and a pattern that cannot be read refuses every
-//! text rather than none.
+//! look-around and back-references are unsupported. A pattern that cannot be read refuses every text
+//! rather than none, except where a server checks its arguments itself
+//! ([`check_schema_of_server`]): what cannot be checked here is then for the server to say.
 //!
 //! The `jsonschema` crate would check all of the standard; it brings some 65 packages with it, for
-//! keywords that tool definitions rarely use.
+//! `unevaluatedProperties`, references to other documents, and formats.
 
+mod combine;
 mod keywords;
 mod validate;
 
@@ -35,6 +41,13 @@ pub use keywords::unsupported_keywords;
 
 /// How deep a value is checked; deeper values are refused. As deep as a frontmatter may nest.
 pub const DEPTH: usize = limits::FRONTMATTER_DEPTH;
+/// References that are followed without a step into the value: longer chains go round in a circle.
+const HOPS: usize = 32;
+/// Schemas inside each other, so that no schema can use up the stack.
+const LEVELS: usize = 200;
+/// Schemas that one check looks at. Real ones stay below 1,000; alternatives inside alternatives can
+/// make a small schema endless, and the rest is then not checked.
+const STEPS: usize = 50_000;
 /// Errors that one check reports. The last one says that there are more.
 pub const ERRORS: usize = 32;
 /// One pattern, in bytes. Real ones stay below 200.
@@ -83,7 +96,7 @@ pub fn check(
     given: &Value,
 ) -> Result<Map<String, Value>, Vec<ParameterError>> {
     let empty = Map::new();
-    let mut check = Check::default();
+    let mut check = Check::new(None, false);
     let given = match given {
         Value::Object(map) => map,
         Value::Null => &empty,
@@ -101,6 +114,7 @@ pub fn check(
         let name = &parameter.name;
         match (given.get(name), &parameter.default) {
             (Some(value), _) => {
+                check.root = Some(&parameter.schema);
                 check.within(name, |check| check.value(&parameter.schema, value));
                 filled.insert(name.clone(), value.clone());
             }
@@ -130,7 +144,23 @@ pub fn check(
 /// assert_eq!(errors[1].code, "MISSING_ARGUMENT");
 /// ```
 pub fn check_schema(schema: &Value, given: &Value) -> Vec<ParameterError> {
-    let mut check = Check::default();
+    let mut check = Check::new(Some(schema), false);
+    check.value(schema, given);
+    check.errors()
+}
+
+/// As [`check_schema`], for a schema whose server checks the arguments again: what cannot be checked
+/// here, such as a pattern with look-around, refuses nothing.
+///
+/// ```
+/// use concertina_format::parameters::{check_schema, check_schema_of_server};
+/// let schema = serde_json::json!({"properties": {"a": {"type": "string", "pattern": "^(?!x)"}}});
+/// let given = serde_json::json!({"a": "y"});
+/// assert_eq!(check_schema(&schema, &given)[0].code, "PATTERN_UNSUPPORTED");
+/// assert!(check_schema_of_server(&schema, &given).is_empty());
+/// ```
+pub fn check_schema_of_server(schema: &Value, given: &Value) -> Vec<ParameterError> {
+    let mut check = Check::new(Some(schema), true);
     check.value(schema, given);
     check.errors()
 }

@@ -8,23 +8,75 @@ use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Number, Value};
 
 use super::keywords::escape;
-use super::{DEPTH, ERRORS, PATTERN_BYTES, PATTERN_COMPILED_BYTES, ParameterError, unknown_name};
+use super::{
+    DEPTH, ERRORS, LEVELS, PATTERN_BYTES, PATTERN_COMPILED_BYTES, ParameterError, STEPS,
+    unknown_name,
+};
 
 /// The types of JSON Schema.
 pub(super) const TYPES: [&str; 7] =
     ["string", "number", "integer", "boolean", "array", "object", "null"];
 
 /// A check under way: where it is, and what it found.
-#[derive(Debug, Default)]
-pub(super) struct Check {
+#[derive(Debug)]
+pub(super) struct Check<'s> {
+    /// The whole schema, in which references are looked up.
+    pub(super) root: Option<&'s Value>,
+    /// Whether what cannot be checked refuses nothing.
+    is_lenient: bool,
     pointer: String,
     depth: usize,
+    /// How many references were followed to get here, without a step into the value.
+    pub(super) hops: usize,
+    /// How many schemas stand inside each other here.
+    level: usize,
+    /// How many schemas were looked at.
+    steps: usize,
     errors: Vec<ParameterError>,
     /// Errors beyond [`ERRORS`].
     more: usize,
 }
 
-impl Check {
+impl<'s> Check<'s> {
+    /// A check that has not begun. In a lenient one, what cannot be checked refuses nothing.
+    pub(super) fn new(root: Option<&'s Value>, is_lenient: bool) -> Self {
+        Self {
+            root,
+            is_lenient,
+            pointer: String::new(),
+            depth: 0,
+            hops: 0,
+            level: 0,
+            steps: 0,
+            errors: Vec::new(),
+            more: 0,
+        }
+    }
+
+    /// Where it is, as a JSON pointer.
+    pub(super) fn pointer(&self) -> &String {
+        &self.pointer
+    }
+
+    /// Adds what a part of the check found.
+    pub(super) fn take(&mut self, errors: Vec<ParameterError>) {
+        for error in errors {
+            if self.errors.len() < ERRORS {
+                self.errors.push(error);
+            } else {
+                self.more += 1;
+            }
+        }
+    }
+
+    /// What `schema` says of `value`, without a word of it here.
+    pub(super) fn tried(&mut self, schema: &'s Value, value: &Value) -> Vec<ParameterError> {
+        let (errors, more) = (std::mem::take(&mut self.errors), std::mem::take(&mut self.more));
+        self.value(schema, value);
+        self.more = more;
+        std::mem::replace(&mut self.errors, errors)
+    }
+
     /// What was found, in the order of the schema.
     pub(super) fn errors(self) -> Vec<ParameterError> {
         let Self { mut errors, more, .. } = self;
@@ -52,11 +104,13 @@ impl Check {
         self.pointer.push('/');
         self.pointer.push_str(&escape(step));
         self.depth += 1;
-        if self.depth > DEPTH {
-            self.fail("TOO_DEEP", format!("is nested more than {DEPTH} levels deep"));
-        } else {
+        let hops = std::mem::take(&mut self.hops);
+        if self.depth <= DEPTH {
             work(self);
+        } else if !self.is_lenient {
+            self.fail("TOO_DEEP", format!("is nested more than {DEPTH} levels deep"));
         }
+        self.hops = hops;
         self.depth -= 1;
         self.pointer.truncate(len);
     }
@@ -66,13 +120,28 @@ impl Check {
     }
 
     /// Checks `value` against `schema`.
-    pub(super) fn value(&mut self, schema: &Value, value: &Value) {
+    pub(super) fn value(&mut self, schema: &'s Value, value: &Value) {
+        // A schema can be made so that looking at all of it never ends.
+        if self.level >= LEVELS || self.steps >= STEPS {
+            return;
+        }
+        self.level += 1;
+        self.steps += 1;
+        self.checked(schema, value);
+        self.level -= 1;
+    }
+
+    fn checked(&mut self, schema: &'s Value, value: &Value) {
         let schema = match schema {
             Value::Object(schema) => schema,
             Value::Bool(false) => return self.fail("NOT_ALLOWED", "is not allowed".into()),
             // `true`, and whatever is no schema: `unsupported_keywords` names the latter.
             _ => return,
         };
+        // Not of the standard, and meant by those who write it.
+        if value.is_null() && schema.get("nullable") == Some(&Value::Bool(true)) {
+            return;
+        }
         if let Some(types) = schema.get("type")
             && !has_type(types, value)
         {
@@ -104,9 +173,10 @@ impl Check {
             Value::Object(map) => self.object(schema, map),
             Value::Null | Value::Bool(_) => {}
         }
+        self.combined(schema, value);
     }
 
-    fn text(&mut self, schema: &Map<String, Value>, text: &str) {
+    fn text(&mut self, schema: &'s Map<String, Value>, text: &str) {
         self.size(schema, ["minLength", "maxLength"], "characters", || text.chars().count());
         let Some(source) = schema.get("pattern") else { return };
         let source = source.as_str().unwrap_or_default();
@@ -120,6 +190,7 @@ impl Check {
                     cut(&format!("{text:?}"))
                 ),
             ),
+            None if self.is_lenient => {}
             None => self.fail(
                 "PATTERN_UNSUPPORTED",
                 format!("cannot be checked: the pattern {} cannot be read", cut(source)),
@@ -149,7 +220,7 @@ impl Check {
         }
     }
 
-    fn items(&mut self, schema: &Map<String, Value>, items: &[Value]) {
+    fn items(&mut self, schema: &'s Map<String, Value>, items: &[Value]) {
         self.size(schema, ["minItems", "maxItems"], "items", || items.len());
         if schema.get("uniqueItems") == Some(&Value::Bool(true)) {
             let mut seen = HashSet::new();
@@ -159,32 +230,94 @@ impl Check {
                 self.fail("NOT_UNIQUE", format!("holds {} more than once", shown(twice)));
             }
         }
-        if let Some(schema) = schema.get("items") {
-            for (at, item) in items.iter().enumerate() {
+        // A list of schemas stands for the first items; `items` had that meaning once.
+        let first = ["prefixItems", "items"].iter().find_map(|key| schema.get(*key)?.as_array());
+        let rest = match schema.get("items") {
+            Some(Value::Array(_)) => schema.get("additionalItems"),
+            rest => rest,
+        };
+        for (at, item) in items.iter().enumerate() {
+            if let Some(schema) = first.and_then(|first| first.get(at)).or(rest) {
                 self.within(&at.to_string(), |check| check.value(schema, item));
+            }
+        }
+        if let Some(wanted) = schema.get("contains") {
+            let count = items.iter().filter(|item| self.tried(wanted, item).is_empty()).count();
+            let bound = |keyword| schema.get(keyword).and_then(whole);
+            let least = bound("minContains").unwrap_or(1);
+            if (count as i128) < least {
+                let message = format!("must hold at least {least} items of a kind, not {count}");
+                self.fail("TOO_SHORT", message);
+            }
+            if let Some(most) = bound("maxContains").filter(|most| (count as i128) > *most) {
+                let message = format!("must hold at most {most} items of a kind, not {count}");
+                self.fail("TOO_LONG", message);
             }
         }
     }
 
-    fn object(&mut self, schema: &Map<String, Value>, map: &Map<String, Value>) {
+    fn object(&mut self, schema: &'s Map<String, Value>, map: &Map<String, Value>) {
         self.size(schema, ["minProperties", "maxProperties"], "properties", || map.len());
-        let none = Map::new();
-        let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+        let properties = schema.get("properties").and_then(Value::as_object);
         let additional = schema.get("additionalProperties");
+        let patterns: Vec<(Regex, &'s Value)> = schema
+            .get("patternProperties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .filter_map(|(source, schema)| Some((pattern(source)?, schema)))
+            .collect();
         for (name, value) in map {
-            self.within(name, |check| match (properties.get(name), additional) {
-                (Some(property), _) => check.value(property, value),
-                (None, Some(Value::Bool(false))) => {
-                    check.unknown(name, properties.keys().map(String::as_str));
-                }
-                (None, Some(additional)) => check.value(additional, value),
-                (None, None) => {}
-            });
+            let mut is_known = false;
+            let matching = patterns.iter().filter(|(regex, _)| regex.is_match(name));
+            for schema in properties
+                .and_then(|all| all.get(name))
+                .into_iter()
+                .chain(matching.map(|(_, schema)| *schema))
+            {
+                is_known = true;
+                self.within(name, |check| check.value(schema, value));
+            }
+            if let Some(names) = schema.get("propertyNames") {
+                self.within(name, |check| check.value(names, &Value::from(name.as_str())));
+            }
+            match additional {
+                Some(additional) if !is_known => self.within(name, |check| match additional {
+                    Value::Bool(false) => {
+                        check.unknown(
+                            name,
+                            properties.into_iter().flat_map(Map::keys).map(String::as_str),
+                        );
+                    }
+                    additional => check.value(additional, value),
+                }),
+                _ => {}
+            }
         }
+        self.dependencies(schema, map);
         let required = schema.get("required").and_then(Value::as_array);
         for name in required.into_iter().flatten().filter_map(Value::as_str) {
             if !map.contains_key(name) {
                 self.within(name, |check| check.fail("MISSING_ARGUMENT", "is required".into()));
+            }
+        }
+    }
+
+    /// What a property asks for beside itself.
+    fn dependencies(&mut self, schema: &'s Map<String, Value>, map: &Map<String, Value>) {
+        let object = |key: &str| schema.get(key).and_then(Value::as_object).into_iter().flatten();
+        let both = object("dependentRequired").chain(object("dependencies"));
+        for (name, wanted) in both.filter(|(name, _)| map.contains_key(*name)) {
+            let wanted = wanted.as_array().into_iter().flatten().filter_map(Value::as_str);
+            for missing in wanted.filter(|wanted| !map.contains_key(*wanted)) {
+                let message = format!("is required where `{name}` is given");
+                self.within(missing, |check| check.fail("MISSING_ARGUMENT", message));
+            }
+        }
+        let both = object("dependentSchemas").chain(object("dependencies"));
+        for (_, schema) in both.filter(|(name, _)| map.contains_key(*name)) {
+            if !schema.is_array() {
+                self.value(schema, &Value::Object(map.clone()));
             }
         }
     }

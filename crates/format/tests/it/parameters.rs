@@ -105,21 +105,146 @@ fn each_keyword_has_two_sides() {
 }
 
 #[test]
+fn each_combination_has_two_sides() {
+    let text_or_none = json!([{"type": "string"}, {"type": "null"}]);
+    let table: &[(Value, Value, Value, &str)] = &[
+        (json!({"anyOf": text_or_none}), json!(null), json!(1), "WRONG_TYPE"),
+        (json!({"anyOf": [{"minimum": 5}, {"const": 1}]}), json!(1), json!(2), "NONE_FITS"),
+        (json!({"oneOf": text_or_none}), json!("a"), json!([]), "WRONG_TYPE"),
+        (json!({"oneOf": [{"minimum": 1}, {"maximum": 3}]}), json!(0), json!(2), "SEVERAL_FIT"),
+        (json!({"allOf": [{"minimum": 1}, {"maximum": 3}]}), json!(2), json!(4), "OUT_OF_RANGE"),
+        (json!({"not": {"type": "string"}}), json!(1), json!("a"), "EXCLUDED"),
+        (
+            json!({"if": {"required": ["a"]}, "then": {"required": ["b"]}}),
+            json!({"c": 1}),
+            json!({"a": 1}),
+            "MISSING_ARGUMENT",
+        ),
+        (
+            json!({"if": {"type": "string"}, "else": {"minimum": 3}}),
+            json!("a"),
+            json!(2),
+            "OUT_OF_RANGE",
+        ),
+        (
+            json!({"$ref": "#/$defs/a%20b~1c", "$defs": {"a b/c": {"type": "string"}}}),
+            json!("a"),
+            json!(1),
+            "WRONG_TYPE",
+        ),
+        (
+            json!({"$ref": "#here", "definitions": {"x": {"$anchor": "here", "type": "null"}}}),
+            json!(null),
+            json!(1),
+            "WRONG_TYPE",
+        ),
+        (json!({"$ref": "#/no/where"}), json!(1), json!(false), ""),
+        (
+            json!({"properties": {"next": {"$ref": "#"}}, "required": ["n"]}),
+            json!({"n": 1, "next": {"n": 2}}),
+            json!({"n": 1, "next": {"m": 2}}),
+            "MISSING_ARGUMENT",
+        ),
+        (
+            json!({"prefixItems": [{"type": "string"}], "items": {"type": "integer"}}),
+            json!(["a", 1]),
+            json!(["a", "b"]),
+            "WRONG_TYPE",
+        ),
+        (
+            json!({"items": [{"type": "string"}], "additionalItems": false}),
+            json!(["a"]),
+            json!(["a", 1]),
+            "NOT_ALLOWED",
+        ),
+        (json!({"contains": {"const": 1}}), json!([2, 1]), json!([2]), "TOO_SHORT"),
+        (
+            json!({"contains": {"const": 1}, "minContains": 0, "maxContains": 1}),
+            json!([]),
+            json!([1, 1]),
+            "TOO_LONG",
+        ),
+        (
+            json!({"patternProperties": {"^x-": {"type": "string"}}, "additionalProperties": false}),
+            json!({"x-a": "b"}),
+            json!({"y": 1}),
+            "UNKNOWN_ARGUMENT",
+        ),
+        (
+            json!({"patternProperties": {"^x-": {"type": "string"}}}),
+            json!({"y": 1}),
+            json!({"x-a": 1}),
+            "WRONG_TYPE",
+        ),
+        (json!({"propertyNames": {"maxLength": 1}}), json!({"a": 1}), json!({"ab": 1}), "TOO_LONG"),
+        (
+            json!({"dependentRequired": {"a": ["b"]}}),
+            json!({"b": 1}),
+            json!({"a": 1}),
+            "MISSING_ARGUMENT",
+        ),
+        (
+            json!({"dependentSchemas": {"a": {"required": ["b"]}}}),
+            json!({}),
+            json!({"a": 1}),
+            "MISSING_ARGUMENT",
+        ),
+        (json!({"type": "string", "nullable": true}), json!(null), json!(1), "WRONG_TYPE"),
+    ];
+    for (schema, good, bad, code) in table {
+        assert_eq!(codes(schema, good), Vec::<&str>::new(), "{schema} {good}");
+        let found = codes(schema, bad);
+        assert_eq!(found.first().copied().unwrap_or_default(), *code, "{schema} {bad}");
+        assert_eq!(unsupported_keywords(schema), Vec::<String>::new(), "{schema}");
+    }
+}
+
+#[test]
+fn of_alternatives_the_nearest_says_what_is_missing() {
+    let schema = json!({"properties": {"at": {"anyOf": [
+        {"type": "string"},
+        {"type": "object", "required": ["lat", "lon"], "properties": {"lat": {"type": "number"}}},
+        {"type": "null"},
+    ]}}});
+    let said = |given: Value| text(&check_schema(&schema, &given));
+    insta::assert_snapshot!(said(json!({"at": {"lat": "x", "lon": 1}})), @r#"
+    NONE_FITS /at: fits none of 3 alternatives; the nearest says:
+    WRONG_TYPE /at/lat: must be number, not "x"
+    "#);
+    insta::assert_snapshot!(said(json!({"at": 5})), @"WRONG_TYPE /at: must be string or object or null, not 5");
+}
+
+#[test]
+fn no_schema_is_endless() {
+    let circle = json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}});
+    assert_eq!(codes(&circle, &json!(1)), [""; 0]);
+    let own = json!({"allOf": [{"$ref": "#"}, {"$ref": "#"}], "anyOf": [{"$ref": "#"}, {"$ref": "#"}],
+                     "not": {"not": {"$ref": "#"}}, "type": "integer"});
+    assert_eq!(codes(&own, &json!("a"))[0], "WRONG_TYPE");
+    let tree = json!({"anyOf": [{"$ref": "#/$defs/n0"}], "$defs": (0..30).map(|n| (
+        format!("n{n}"),
+        json!({"allOf": [{"$ref": format!("#/$defs/n{}", n + 1)}, {"$ref": format!("#/$defs/n{}", n + 1)}]}),
+    )).collect::<serde_json::Map<_, _>>()});
+    assert_eq!(codes(&tree, &json!(1)), [""; 0]);
+}
+
+#[test]
 fn what_is_not_checked_is_named() {
     let schema = json!({
-        "title": "t", "format": "date", "anyOf": [],
-        "properties": {"a": {"$ref": "#/x"}, "b": {"type": "path"}, "c": 3, "d": true,
-                       "e": {"pattern": "(?<!x)y", "items": {"not": {}}}}
+        "title": "t", "format": "date", "unevaluatedProperties": false,
+        "properties": {"a": {"$ref": "other.json#/x"}, "b": {"type": "path"}, "c": 3, "d": true,
+                       "e": {"pattern": "(?<!x)y", "items": {"anyOf": [{"maximal": 1}]}}},
+        "$defs": {"f": {"oneOf": [true]}}
     });
     assert_eq!(
         unsupported_keywords(&schema),
         [
-            "/anyOf",
+            "/unevaluatedProperties",
             "/properties/a/$ref",
             "/properties/b/type",
             "/properties/c",
             "/properties/e/pattern",
-            "/properties/e/items/not"
+            "/properties/e/items/anyOf/0/maximal"
         ]
     );
     assert!(check_schema(&schema, &json!({"a": 1, "b": 1})).is_empty());
@@ -215,6 +340,31 @@ proptest! {
         prop_assume!(one == two || ![10, 11].contains(&one) || ![10, 11].contains(&two));
         let expected = first.1(&value, n) && second.1(&value, n);
         prop_assert_eq!(check_schema(&schema, &value).is_empty(), expected, "{} {}", schema, value);
+    }
+
+    /// Combinations agree with the same combinations of the predicates.
+    #[test]
+    fn law_combinations_agree_with_an_oracle(
+        value in value(), n in -3i32..3, at in proptest::collection::vec(0usize..12, 3),
+    ) {
+        let rules = rules(n);
+        let schemas: Vec<&Value> = at.iter().map(|at| &rules[*at].0).collect();
+        let holds: Vec<bool> = at.iter().map(|at| rules[*at].1(&value, n)).collect();
+        let (a, b, c) = (schemas[0], schemas[1], schemas[2]);
+        let count = holds.iter().filter(|holds| **holds).count();
+        for (schema, expected) in [
+            (json!({"allOf": schemas}), count == 3),
+            (json!({"anyOf": schemas}), count > 0),
+            (json!({"oneOf": schemas}), count == 1),
+            (json!({"not": a}), !holds[0]),
+            (json!({"if": a, "then": b, "else": c}), if holds[0] { holds[1] } else { holds[2] }),
+            (json!({"anyOf": [{"$ref": "#/$defs/a"}, {"allOf": [b, {"$ref": "#/definitions/c"}]}],
+                    "$defs": {"a": a}, "definitions": {"c": c}}),
+             holds[0] || holds[1] && holds[2]),
+            (json!({"not": {"anyOf": [a, {"not": b}]}}), !holds[0] && holds[1]),
+        ] {
+            prop_assert_eq!(check_schema(&schema, &value).is_empty(), expected, "{} {}", schema, value);
+        }
     }
 
     /// Whatever the schema is, a check ends without a panic.

@@ -491,7 +491,7 @@ fn gateway_52_a_scope_holds_before_ranking() {
 
     let mut anyone = begin(&mut workspace);
     let found = find_in(&mut anyone, &mut workspace, "convert currency", Some("menu:money"));
-    assert_eq!(found[..2], ["tool:money/m1", "tool:money/m0"], "{found:?}");
+    assert_eq!(found[..2], ["tool:money/m0", "tool:money/m1"], "{found:?}");
     assert!(found.iter().all(|hit| hit.starts_with("tool:money/")), "{found:?}");
 }
 

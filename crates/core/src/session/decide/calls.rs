@@ -1,6 +1,6 @@
 //! Running tools: what is admitted, and what came of it.
 
-use concertina_format::parameters::check_schema;
+use concertina_format::parameters::{check_schema, check_schema_of_server};
 use concertina_types::{
     Actor, Blob, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, Ref, SkillId, ToolName,
     canonical_json, limits,
@@ -29,7 +29,8 @@ impl<'a> Deciding<'a> {
         };
         let arguments =
             if arguments.is_null() { Value::Object(serde_json::Map::new()) } else { arguments };
-        let errors = check_schema(&tool.parameters.value(), &arguments);
+        let check = if tool.server.is_some() { check_schema_of_server } else { check_schema };
+        let errors = check(&tool.parameters.value(), &arguments);
         if !errors.is_empty() {
             let list: Vec<String> = errors
                 .iter()

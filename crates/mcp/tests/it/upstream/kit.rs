@@ -155,7 +155,7 @@ pub(crate) async fn said(pool: &Pool, name: &str, arguments: Value) -> String {
 pub(crate) async fn failed(pool: &Pool, name: &str, arguments: Value) -> (String, String) {
     match call(pool, name, arguments).await {
         Outcome::Failed { code, message } => (code, message),
-        other => panic!("{name}: {other:?}"),
+        other @ Outcome::Done { .. } => panic!("{name}: {other:?}"),
     }
 }
 
@@ -182,10 +182,13 @@ pub(crate) fn is_alive(id: u32) -> bool {
     status.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
 }
 
+/// How far a call is: done, of how much, in words.
+pub(crate) type Step = (f64, Option<f64>, Option<String>);
+
 /// A caller who hears everything and answers as told.
 #[derive(Default)]
 pub(crate) struct Ears {
-    pub(crate) progress: Mutex<Vec<(f64, Option<f64>, Option<String>)>>,
+    pub(crate) progress: Mutex<Vec<Step>>,
     pub(crate) logged: Mutex<Vec<Value>>,
     pub(crate) asked: Mutex<Vec<Value>>,
 }

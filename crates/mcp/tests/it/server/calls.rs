@@ -1,0 +1,313 @@
+//! Tools of servers behind the gateway, called through it.
+
+use serde_json::{Value, json};
+
+use super::kit::{Client, Room, fixture, modern, text};
+use concertina_mcp::server::{Handler, alias};
+use concertina_types::ToolName;
+
+fn sea() -> Room {
+    Room::new().server("sea", &[])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_19_a_schema_is_shown_whole_and_arguments_are_checked_before_the_call() {
+    let client = sea().client().await;
+    let shown = client.text("open", json!({"ref": "tool:sea/draw"})).await;
+    assert!(shown.contains("$ref") && shown.contains("$defs"), "{shown}");
+    let refused = client.call("sea/echo", json!({"text": 5})).await;
+    assert!(refused.starts_with("error BAD_ARGUMENTS"), "{refused}");
+    assert!(refused.contains("\"required\":[\"text\"]"), "the schema helps: {refused}");
+    assert!(client.call("sea/echo", json!({"text": "ahoy"})).await.contains("ahoy"));
+    // Some models write the arguments as a text.
+    assert!(client.call("sea/echo", json!("{\"text\": \"written\"}")).await.contains("written"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i04_gateway_58_59_and_61_a_hidden_tool_never_runs_by_whatever_name() {
+    let room = Room::new()
+        .file("concertina.toml", "[policy]\ndeny = [\"tool:sea/echo\"]\n")
+        .server("sea", &[]);
+    let client = Client::raw(Handler::new(room.open().await, None));
+    let meta = modern(&json!({}));
+    for (name, arguments) in [
+        ("call", json!({"tool": "sea/echo", "args": {"text": "ran"}})),
+        ("call", json!({"tool": "tool:sea/echo", "args": {"text": "ran"}})),
+        ("sea/echo", json!({"text": "ran"})),
+        ("sea__echo", json!({"text": "ran"})),
+        ("echo", json!({"text": "ran"})),
+        ("call", json!({"tool": "sea/wipe", "args": {}})),
+        ("sea__wipe", json!({})),
+        ("wipe", json!({})),
+    ] {
+        let call = json!({"name": name, "arguments": arguments, "_meta": meta});
+        let result = client.result("tools/call", call).await;
+        assert_eq!(result["isError"], true, "{name} {arguments}");
+        let said = text(&result);
+        assert!(said.starts_with("error "), "{said}");
+        assert!(!said.contains("wiped") && !said.contains("ev:"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i07_what_destroys_is_hidden_until_a_rule_allows_it_by_name() {
+    let client = sea().client().await;
+    let root = client.text("open", json!({"ref": "menu:"})).await;
+    assert!(!root.contains("sea/wipe"), "{root}");
+    assert!(!client.text("find", json!({"query": "delete everything"})).await.contains("wipe"));
+    let allowed = Room::new()
+        .file("concertina.toml", "[policy]\nallow = [\"tool:sea/wipe\"]\n")
+        .server("sea", &[]);
+    assert!(allowed.client().await.call("sea/wipe", json!({})).await.contains("wiped"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_called_by_its_own_name_runs_through_the_same_gate() {
+    let room = Room::new().server("sea", &[]).server("lake", &["--bare", "--tools", "3"]);
+    let client = room.client().await;
+    for name in ["sea/echo", "sea__echo", "echo"] {
+        assert!(client.text(name, json!({"text": "ahoy"})).await.contains("ahoy"), "{name}");
+    }
+    let unknown = client.tool("eco", json!({})).await;
+    assert_eq!(unknown["isError"], true);
+    let said = text(&unknown);
+    assert!(said.starts_with("error UNKNOWN_TOOL") && said.contains("sea/echo"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_16_two_tools_of_one_name_are_both_there_and_neither_is_guessed() {
+    let room = Room::new().server("sea", &[]).server("lake", &[]);
+    let client = room.client().await;
+    let ambiguous = client.text("echo", json!({"text": "ahoy"})).await;
+    assert!(ambiguous.starts_with("error AMBIGUOUS_TOOL"), "{ambiguous}");
+    assert!(ambiguous.contains("lake/echo") && ambiguous.contains("sea/echo"), "{ambiguous}");
+    // There are more than are shown at once, so each server is a menu.
+    for server in ["sea", "lake"] {
+        client.text("open", json!({"ref": format!("menu:{server}")})).await;
+        let tool = format!("{server}/echo");
+        assert!(client.call(&tool, json!({"text": "ahoy"})).await.contains("ahoy"), "{server}");
+    }
+}
+
+#[test]
+fn gateway_17_an_alias_is_short_and_two_names_never_share_one() {
+    let name = |text: &str| ToolName::new(text).unwrap();
+    assert_eq!(alias(&name("sea/echo")), "sea__echo");
+    let long = "a-very-long-server-name/".to_owned() + &"tool".repeat(20);
+    let odd = ["a__b/c", "a/b__c", "a_/b", "a/_b", "a.b/c", "a_b/c", "find", "open", &long];
+    let aliases: std::collections::BTreeSet<String> =
+        odd.iter().map(|text| alias(&name(text))).collect();
+    assert_eq!(aliases.len(), odd.len(), "{aliases:?}");
+    for alias in aliases {
+        assert!(alias.len() <= 64, "{alias}");
+        assert!(!["find", "open", "call", "close"].contains(&alias.as_str()));
+        assert!(alias.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)), "{alias}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_43_progress_comes_under_the_clients_own_token() {
+    let client = sea().client().await;
+    for token in [json!(77), json!("a-b-c")] {
+        let call = json!({
+            "name": "call", "arguments": {"tool": "sea/wait", "args": {"ms": 30, "steps": 3}},
+            "_meta": {"progressToken": token},
+        });
+        client.result("tools/call", call).await;
+        let progress: Vec<Value> = client
+            .heard()
+            .into_iter()
+            .filter(|message| message["params"]["progressToken"] == token)
+            .collect();
+        assert_eq!(progress.len(), 3, "{token}: all of it came before the answer");
+        assert_eq!(progress[2]["params"]["progress"].as_f64(), Some(3.0));
+        assert_eq!(progress[2]["params"]["message"], "step 3");
+    }
+    let before = client.heard().len();
+    client.call("sea/wait", json!({"ms": 10, "steps": 2})).await;
+    assert_eq!(client.heard().len(), before, "nobody asked for progress");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_44_a_cancelled_call_stops_at_once_and_a_stray_cancellation_is_ignored() {
+    let client = sea().client().await;
+    let wait = json!({"tool": "sea/wait", "args": {"ms": 20_000, "steps": 2_000}});
+    let call = json!({"name": "call", "arguments": wait, "_meta": {"progressToken": 1}});
+    let (id, _answered) = client.begin("tools/call", call).await;
+    client.hears_method("notifications/progress").await;
+    let began = std::time::Instant::now();
+    client.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"})).await;
+    for stray in [json!(id), json!(4_711), json!("never")] {
+        client.notify("notifications/cancelled", json!({"requestId": stray})).await;
+    }
+    // The server is free again long before the call would have ended.
+    assert!(client.call("sea/echo", json!({"text": "ahoy"})).await.contains("ahoy"));
+    assert!(began.elapsed().as_secs() < 10);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_lines_come_to_those_who_set_a_level() {
+    let client = sea().client().await;
+    client.call("sea/log", json!({"text": "unheard"})).await;
+    client.result("logging/setLevel", json!({"level": "warning"})).await;
+    client.call("sea/log", json!({"text": "too quiet"})).await;
+    client.result("logging/setLevel", json!({"level": "debug"})).await;
+    client.call("sea/log", json!({"text": "heard"})).await;
+    let heard: Vec<Value> = client
+        .heard()
+        .into_iter()
+        .filter(|message| message["method"] == "notifications/message")
+        .collect();
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert_eq!(heard[0]["params"]["data"], "heard");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_40_a_question_reaches_a_client_that_can_ask_a_person() {
+    let room = sea();
+    let can = json!({"elicitation": {"form": {}}});
+    let client = Client::with(&room.open().await, "2025-11-25", can, None).await;
+    let (_, answered) =
+        client.begin("tools/call", json!({"name": "call", "arguments": {"tool": "sea/ask"}})).await;
+    let question = client.hears_method("elicitation/create").await;
+    assert_eq!(question["params"]["message"], "Which colour?");
+    assert_eq!(question["params"]["requestedSchema"]["required"], json!(["colour"]));
+    let answer = json!({"action": "accept", "content": {"colour": "blue"}});
+    client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer})).await;
+    let result = answered.await.unwrap()["result"].clone();
+    assert!(text(&result).contains("blue"), "{result}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_40_where_nobody_can_be_asked_the_answer_says_so_first() {
+    let client = sea().client().await;
+    let said = client.call("sea/ask", json!({})).await;
+    assert!(said.starts_with("The tool asked a person: \"Which colour?\""), "{said}");
+    assert!(said.contains("declined") && said.contains("decline"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_46_a_question_waits_for_another_request_where_each_stands_for_itself() {
+    let gateway = sea().open().await;
+    let client = Client::raw(Handler::new(gateway.clone(), None));
+    let meta = modern(&json!({"elicitation": {"form": {}}}));
+    let call = json!({"name": "call", "arguments": {"tool": "sea/ask"}, "_meta": meta});
+    let asked = client.result("tools/call", call.clone()).await;
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let (key, question) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
+    assert_eq!(question["method"], "elicitation/create");
+    assert_eq!(question["params"]["message"], "Which colour?");
+    let mut retry = call;
+    retry["requestState"] = asked["requestState"].clone();
+    retry["inputResponses"] = json!({key: {"action": "accept", "content": {"colour": "green"}}});
+    // Nobody else can bring the answer, and it counts once.
+    let other = Client::raw(Handler::new(gateway, Some("anna".to_owned())));
+    let stolen = other.result("tools/call", retry.clone()).await;
+    assert!(text(&stolen).starts_with("error STATE_UNKNOWN"), "{stolen}");
+    let done = client.result("tools/call", retry.clone()).await;
+    assert!(text(&done).contains("green"), "{done}");
+    let again = client.result("tools/call", retry).await;
+    assert!(text(&again).starts_with("error STATE_UNKNOWN"), "{again}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_and_structured_form_say_the_same() {
+    let client = sea().client().await;
+    let result = client.tool("call", json!({"tool": "sea/add", "args": {"a": 1, "b": 2}})).await;
+    let said = text(&result);
+    assert!(said.contains("{\"sum\":3.0}"), "{said}");
+    assert_eq!(result["structuredContent"], json!({"text": said}), "the text holds it already");
+    assert_eq!(result["_meta"], json!({"unit": "none"}));
+    let refused = client.tool("call", json!({"tool": "sea/fail"})).await;
+    assert_eq!(refused["isError"], true);
+    let said = text(&refused);
+    assert!(said.starts_with("error TOOL_FAILED") && said.contains("it did not work"), "{said}");
+    assert_eq!(refused["structuredContent"]["text"], said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pictures_sounds_and_links_are_passed_on_and_no_form_hides_them() {
+    let client = sea().client().await;
+    let result = client.tool("call", json!({"tool": "sea/picture"})).await;
+    let kinds: Vec<&str> = result["content"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|piece| piece["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["text", "image", "audio", "resource_link", "resource", "resource"]);
+    assert_eq!(result["content"][1]["data"], "iVBORw0KGgo=");
+    assert!(result.get("structuredContent").is_none(), "{result}");
+    assert!(text(&result).contains("one: note://one (the first note)"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_result_is_a_page_with_the_way_to_the_rest_and_read_back_whole() {
+    let client = sea().client().await;
+    let long = "0123456789".repeat(3_000);
+    let first = client.call("sea/echo", json!({"text": long})).await;
+    assert!(first.len() <= 10_000, "{}", first.len());
+    let mut whole = String::new();
+    let mut page = first;
+    for _ in 0..10 {
+        let next =
+            page.split_once("next=\"").map(|(_, rest)| rest.split('"').next().unwrap().to_owned());
+        let body = page.split_once(">\n").unwrap().1.rsplit_once("\n</").unwrap().0;
+        whole.push_str(body);
+        let Some(next) = next else { break };
+        page = client.text("open", json!({"ref": next})).await;
+        assert!(page.len() <= 10_000);
+    }
+    assert_eq!(whole.replace('\n', ""), long);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prompts_resources_and_completions_of_a_server_are_passed_on() {
+    let client = sea().client().await;
+    let prompts = client.result("prompts/list", json!({})).await;
+    let named = prompts["prompts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|prompt| prompt["name"].as_str().unwrap().starts_with("sea/"));
+    let name = named.unwrap_or_else(|| panic!("{prompts}"))["name"].clone();
+    let arguments = json!({"name": "Ada", "topic": "tides", "colour": "blue"});
+    let got = client.ask("prompts/get", json!({"name": name, "arguments": arguments})).await;
+    assert!(got["result"]["messages"].is_array(), "{got}");
+    let resources = client.result("resources/list", json!({})).await;
+    let resources = resources["resources"].as_array().unwrap().clone();
+    let ours = |resource: &&Value| !resource["uri"].as_str().unwrap().starts_with("skill://");
+    let uri = resources.iter().find(ours).unwrap()["uri"].clone();
+    let read = client.result("resources/read", json!({"uri": uri})).await;
+    assert_eq!(read["contents"][0]["uri"], uri, "{read}");
+    // A link that a tool returned leads to the server that returned it.
+    client.tool("call", json!({"tool": "sea/picture"})).await;
+    let linked = client.ask("resources/read", json!({"uri": "note://one"})).await;
+    assert!(!linked.to_string().contains("nothing here has the address"), "{linked}");
+    let (code, _) = client.error("resources/read", json!({"uri": "nowhere://x"})).await;
+    assert_eq!(code, -32002);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_53_a_server_that_does_not_serve_is_named_with_the_reason() {
+    let room = Room::new()
+        .server("sea", &[])
+        .server("dead", &["--exit", "--stderr", "the harbour is closed"]);
+    let client = room.client().await;
+    let root = client.text("open", json!({"ref": "menu:"})).await;
+    assert!(root.starts_with("server dead failed"), "{root}");
+    let refused = client.call("dead/echo", json!({"text": "x"})).await;
+    assert!(refused.contains("server dead failed"), "{refused}");
+    assert!(client.call("sea/echo", json!({"text": "ahoy"})).await.contains("ahoy"));
+    let nothing = client.text("find", json!({"query": "zymurgy quixotic"})).await;
+    assert!(nothing.contains("server dead failed"), "{nothing}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_never_seen_is_waited_for_and_the_answer_is_complete() {
+    let room = Room::new().server("slow", &["--slow", "initialize=700"]);
+    let gateway = room.gateway(room.pool());
+    let client = Client::of(&gateway).await;
+    assert!(client.call("slow/echo", json!({"text": "ahoy"})).await.contains("ahoy"));
+    assert!(fixture().exists());
+}

@@ -1,0 +1,11 @@
+//! The server that clients see.
+
+mod calls;
+mod fuzz;
+mod handshake;
+mod hard;
+mod kit;
+mod listed;
+mod sessions;
+mod skills;
+mod tools;

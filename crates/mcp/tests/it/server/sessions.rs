@@ -1,0 +1,148 @@
+//! Which session a request belongs to, and that two never see each other.
+
+use concertina_mcp::server::Handler;
+use serde_json::json;
+
+use super::kit::{Client, Room, many_tools, modern, text};
+
+fn harbour() -> Room {
+    Room::new()
+        .skill("tides", "Reads tide tables and names the next high water.", "Look at the table.")
+        .file("concertina.toml", &many_tools(30))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_connections_never_see_each_other() {
+    let gateway = harbour().open().await;
+    let (one, two) = (Client::of(&gateway).await, Client::of(&gateway).await);
+    one.text("open", json!({"ref": "menu:harbour"})).await;
+    let result = one.call("harbour/bell_001", json!({})).await;
+    assert!(result.contains("ev:1"), "{result}");
+    let refused = two.call("harbour/bell_001", json!({})).await;
+    assert!(refused.starts_with("error NOT_VISIBLE"), "{refused}");
+    let refused = two.text("open", json!({"ref": "ev:1"})).await;
+    assert!(refused.starts_with("error "), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_handle_and_a_foreign_one_are_refused_alike() {
+    let room = harbour();
+    let gateway = room.open().await;
+    let theirs = Client::raw(Handler::new(gateway.clone(), Some("anna".to_owned())));
+    let meta = modern(&json!({}));
+    // A session of anna's.
+    let call = json!({"name": "find", "arguments": {"query": "tides"}, "_meta": meta});
+    theirs.result("tools/call", call).await;
+    let handle = room.store().events.sessions().unwrap().remove(0).session.to_string();
+    let ours = Client::of(&gateway).await;
+    let foreign = ours.text("find", json!({"query": "tides", "session": handle})).await;
+    let unknown = format!("s-{}", "0".repeat(32));
+    let missing = ours.text("find", json!({"query": "tides", "session": unknown})).await;
+    assert!(foreign.starts_with("error SESSION_UNKNOWN"), "{foreign}");
+    assert_eq!(foreign.replace(&handle, "ID"), missing.replace(&unknown, "ID"));
+    let odd = ours.text("find", json!({"query": "tides", "session": "../../etc"})).await;
+    assert!(odd.starts_with("error SESSION_UNKNOWN"), "{odd}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn threads_of_one_client_are_sessions_of_their_own_and_outlive_it() {
+    let room = harbour();
+    let gateway = room.open().await;
+    let client = Client::of(&gateway).await;
+    let call = |thread: &str, tool: &str, arguments: serde_json::Value| json!({"name": tool, "arguments": arguments, "_meta": {"sessionId": "main", "threadId": thread}});
+    let open = json!({"ref": "menu:harbour"});
+    client.result("tools/call", call("a", "open", open)).await;
+    let ring = json!({"tool": "harbour/bell_002"});
+    let rang = client.result("tools/call", call("a", "call", ring.clone())).await;
+    assert!(text(&rang).contains("rang 2"));
+    let refused = client.result("tools/call", call("b", "call", ring.clone())).await;
+    assert_eq!(refused["isError"], true);
+    // The client began again, and goes on with the same thread.
+    let again = Client::of(&room.open().await).await;
+    let rang = again.result("tools/call", call("a", "call", ring)).await;
+    assert!(text(&rang).contains("rang 2"), "{rang}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_window_shows_the_index_again_and_names_what_is_open() {
+    let client = harbour().client().await;
+    let find = |window: &str| {
+        json!({"name": "find", "arguments": {"query": "tide tables"},
+            "_meta": {"threadId": "t", "windowId": format!("t:{window}")}})
+    };
+    let first = text(&client.result("tools/call", find("0")).await);
+    assert!(!first.contains("A new context began"), "{first}");
+    let open = json!({"name": "open", "arguments": {"ref": "skill:tides"}, "_meta": {"threadId": "t", "windowId": "t:0"}});
+    client.result("tools/call", open).await;
+    let second = text(&client.result("tools/call", find("1")).await);
+    assert!(second.starts_with("A new context began. Still open: skill:tides"), "{second}");
+    assert!(second.contains("- tides: "), "the index is shown again: {second}");
+    let third = text(&client.result("tools/call", find("1")).await);
+    assert!(!third.contains("A new context began"), "{third}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_55_what_changes_is_told_with_the_next_answer_and_found_at_once() {
+    let room = harbour();
+    let client = room.client().await;
+    client.text("find", json!({"query": "tides"})).await;
+    let room = room.skill("moorings", "Says which berth is free.", "Look out of the window.");
+    // A look is taken once a second at most.
+    let mut answer = String::new();
+    for _ in 0..100 {
+        answer = client.text("find", json!({"query": "which berth is free"})).await;
+        if answer.contains("skill:moorings") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let (news, hits) = answer.split_once("<hits>").unwrap();
+    assert!(news.contains("moorings"), "what is new stands first: {answer}");
+    assert!(hits.contains("skill:moorings"), "{answer}");
+    drop(room);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k13_policy_holds_in_what_is_seen_and_in_what_is_done() {
+    let settings = format!(
+        "{}\n[policy]\ndeny = [\"tool:harbour/bell_013\"]\n[policy.principals.anna]\nallow = [\"tool:harbour/bell_001\"]\n",
+        many_tools(30)
+    );
+    let gateway = Room::new().file("concertina.toml", &settings).open().await;
+    let owner = Client::of(&gateway).await;
+    let menu = owner.text("open", json!({"ref": "menu:harbour"})).await;
+    assert!(menu.contains("bell_012") && !menu.contains("bell_013"), "{menu}");
+    for written in ["harbour/bell_013", "tool:harbour/bell_013"] {
+        let refused = owner.call(written, json!({})).await;
+        assert!(refused.starts_with("error NOT_VISIBLE"), "{refused}");
+    }
+    for written in ["harbour/bell_013", "harbour__bell_013", "bell_013"] {
+        let refused = owner.tool(written, json!({})).await;
+        assert_eq!(refused["isError"], true, "{written}");
+        assert!(!text(&refused).contains("rang"), "{refused}");
+    }
+    let anna = Client::raw(Handler::new(gateway, Some("anna".to_owned())));
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    anna.result("initialize", hello).await;
+    let menu = anna.text("open", json!({"ref": "menu:harbour"})).await;
+    assert!(menu.contains("bell_001") && !menu.contains("bell_002"), "{menu}");
+    assert!(anna.call("harbour/bell_001", json!({})).await.contains("rang 1"));
+    assert!(anna.call("harbour/bell_002", json!({})).await.starts_with("error "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_65_every_call_is_on_the_record() {
+    let room = harbour();
+    let client = room.client().await;
+    client.text("open", json!({"ref": "menu:harbour"})).await;
+    client.call("harbour/bell_001", json!({})).await;
+    client.call("harbour/no_such_bell", json!({})).await;
+    let session = room.store().events.sessions().unwrap().remove(0).session;
+    let kinds: Vec<&str> =
+        room.store().verify(&session).unwrap().iter().map(|event| event.fact.kind()).collect();
+    for kind in
+        ["session.started", "menu.opened", "call.admitted", "call.finished", "request.refused"]
+    {
+        assert!(kinds.contains(&kind), "{kind} in {kinds:?}");
+    }
+}
