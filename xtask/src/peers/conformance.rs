@@ -173,7 +173,7 @@ fn row(suite: &Suite, scenario: &str, checks: &Value) -> Row {
     let (result, ids) = match (failed.is_empty(), warned.is_empty(), with("SUCCESS").is_empty()) {
         (false, ..) => ("failed", failed),
         (true, false, _) => ("passed, with a warning", warned),
-        (true, true, false) => ("passed", Vec::new()),
+        (true, true, false) => (table::PASSED, Vec::new()),
         (true, true, true) => ("not applicable", with("SKIPPED")),
     };
     Row {
