@@ -4,6 +4,8 @@
 //! work on the machine disturbs it little; the best of several runs is the one disturbed least. The
 //! kernel starts counting the peak before the new program is loaded, so none is below this program's.
 
+pub(crate) mod mcp;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;

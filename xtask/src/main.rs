@@ -13,6 +13,7 @@ mod arch;
 mod bench;
 mod fuzz;
 mod links;
+mod peers;
 mod readme;
 mod requirements;
 mod rust;
@@ -33,12 +34,14 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test          everything below that checks, and the tests; the last line is the summary
-  test --peers  the real clients, servers and databases
+  test --peers [--bless] [CASE]  programs that others wrote; CASE is a part of the names to run,
+                --bless writes docs/conformance.md again
   arch          crate and module dependencies, purity, file sizes, stray words
   requirements  every requirement id with the tests that name it
   links         relative links and anchors of every Markdown file
   readme        runs the commands that README.md shows and compares what they print
   bench         CPU time and memory of a cold listing of 2,000 skills, beside a floor
+  bench mcp     what a call through Concertina adds, the time until it is ready, and its memory
   fuzz [--seconds N]  the properties of fuzz/ on mutated seeds, for 60 seconds unless said otherwise
   floor DIR     the floor: reads every SKILL.md below DIR and does nothing with it
   token-table   writes the tables of concertina-tokens again; start it as
@@ -59,9 +62,8 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> Outcome<ExitCode> {
     let fine = match arguments {
         ["test"] => suite::run(&Workspace::load()?),
-        ["test", "--peers"] => {
-            suite::peers();
-            true
+        ["test", "--peers", rest @ ..] => {
+            peers::run(&Workspace::locate()?, peers::Choice::of(rest)?)?
         }
         ["arch"] => report(&arch::check(&Workspace::load()?)?),
         ["requirements"] => {
@@ -75,6 +77,7 @@ fn run(arguments: &[&str]) -> Outcome<ExitCode> {
             bench::run(&Workspace::locate()?)?;
             true
         }
+        ["bench", "mcp"] => bench::mcp::run(&Workspace::locate()?)?,
         ["fuzz"] => fuzz::run(&Workspace::locate()?, None)?,
         ["fuzz", "--seconds", seconds] => fuzz::run(&Workspace::locate()?, Some(seconds))?,
         ["floor", directory] => {

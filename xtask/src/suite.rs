@@ -70,17 +70,6 @@ fn total(tally: Tally, failed: bool) -> Tally {
     Tally { failed: tally.failed.max(usize::from(failed)), ..tally }
 }
 
-/// Says what will be covered, and that nothing is yet.
-pub(crate) fn peers() {
-    println!("== peers: the real clients, servers and databases that Concertina works with");
-    println!("No peer is connected to this suite yet, so none was run and nothing is claimed.");
-    println!("It will cover: coding agents and MCP clients over stdio and HTTP, upstream MCP");
-    println!(
-        "servers, PostgreSQL, S3, an OTLP collector, OpenAI- and Anthropic-compatible servers."
-    );
-    println!("peers: none run");
-}
-
 fn cargo(workspace: &Workspace, arguments: &str) -> Command {
     workspace.cargo(&arguments.split(' ').collect::<Vec<_>>())
 }

@@ -357,6 +357,9 @@ pub(crate) struct CloseArgs {
     pub(crate) place: PlaceArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
+    /// Close as a person or as the model
+    #[arg(long = "as", value_name = "WHO", default_value = "user")]
+    pub(crate) reader: Who,
 }
 
 #[derive(Debug, Args)]

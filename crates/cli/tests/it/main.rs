@@ -16,6 +16,7 @@ mod disclosure;
 mod expansion;
 mod format;
 mod kit;
+mod mcp;
 mod measures;
 mod opening;
 mod reading;
