@@ -43,7 +43,7 @@ pub(crate) fn pool(
 }
 
 /// The servers that settings define; what is wrong with the settings is said.
-fn definitions(workspace: &Workspace, out: &mut Output) -> Vec<Definition> {
+pub(crate) fn definitions(workspace: &Workspace, out: &mut Output) -> Vec<Definition> {
     let definitions = workspace.definitions(&place::variable);
     for (path, found) in &definitions.findings {
         if found.severity != Severity::Info {

@@ -29,3 +29,4 @@ mod touching;
 mod transcripts;
 mod trust;
 mod turns;
+mod upstream;
