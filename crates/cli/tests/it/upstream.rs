@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::kit::{Place, write};
 
@@ -32,15 +32,16 @@ fn fixture() -> PathBuf {
     program
 }
 
-/// A trusted workspace with the server `one`.
+/// A trusted workspace with the server `one`. A word `@NAME` is a file outside of it: trust binds to
+/// the bytes of the files inside that a server names.
 fn place(words: &[&str]) -> Place {
-    let one = json!({"command": fixture(), "args": words});
-    with_servers(&json!({"one": one}))
-}
-
-fn with_servers(servers: &Value) -> Place {
     let place = Place::new();
-    let settings = json!({"mcpServers": servers});
+    let word = |word: &&str| match word.strip_prefix('@') {
+        Some(name) => place.home().join(name).to_str().unwrap().to_owned(),
+        None => (*word).to_owned(),
+    };
+    let words: Vec<String> = words.iter().map(word).collect();
+    let settings = json!({"mcpServers": {"one": {"command": fixture(), "args": words}}});
     write(&place.work(), &format!("//- .mcp.json\n{settings}"));
     place.trusted()
 }
@@ -54,9 +55,10 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// `concertina mcp`, until it has learnt what its server brings.
-fn learning(place: &Place) -> Child {
+fn learning(place: &Place) -> Ended {
     let mut command = place.command(&["mcp"]);
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let child = Ended(command.spawn().unwrap());
     let upstreams = place.state().join("upstreams");
     let is_known = || place.json(&["upstream", "list"])["servers"][0]["state"] == "known";
     until("it has learnt", || upstreams.join("approved").exists() && is_known());
@@ -65,8 +67,8 @@ fn learning(place: &Place) -> Child {
 
 fn learn(place: &Place) {
     let mut child = learning(place);
-    drop(child.stdin.take());
-    child.wait().unwrap();
+    drop(child.0.stdin.take());
+    child.0.wait().unwrap();
 }
 
 fn numbers(file: &Path) -> Vec<u32> {
@@ -81,8 +83,8 @@ fn is_alive(id: u32) -> bool {
 
 #[test]
 fn i03_upstream_list_says_how_servers_stand_and_starts_none() {
-    let place = place(&["--pids", "pids"]);
-    let pids = place.work().join("pids");
+    let place = place(&["--pids", "@pids"]);
+    let pids = place.home().join("pids");
     let list = place.json(&["upstream", "list"]);
     let one = &list["servers"][0];
     assert_eq!(
@@ -115,8 +117,8 @@ fn n07_upstream_approve_shows_what_changed_and_approves_it() {
         json!([{"name": "quiet", "description": words, "inputSchema": {"type": "object"}}])
             .to_string()
     };
-    let place = place(&["--extra", "extra.json"]);
-    let extra = place.work().join("extra.json");
+    let place = place(&["--extra", "@extra.json"]);
+    let extra = place.home().join("extra.json");
     std::fs::write(&extra, definition("Counts files")).unwrap();
     learn(&place);
     place.run(&["upstream", "approve", "one"]).exits(0).says(&["no tool of `one` changed"]);
@@ -141,36 +143,33 @@ fn n07_upstream_approve_shows_what_changed_and_approves_it() {
 
 #[test]
 fn gateway_38_when_concertina_is_killed_its_servers_end() {
-    let place = place(&["--spawn", "--pids", "pids"]);
+    let place = place(&["--spawn", "--pids", "@pids"]);
     let mut child = learning(&place);
-    let ids = numbers(&place.work().join("pids"));
+    let ids = numbers(&place.home().join("pids"));
     assert_eq!(ids.len(), 4);
     assert!(ids.iter().all(|id| is_alive(*id)));
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.0.kill().unwrap();
+    child.0.wait().unwrap();
     until("all have ended", || ids.iter().all(|id| !is_alive(*id)));
 }
 
 #[test]
 fn gateway_37_when_its_client_goes_concertina_and_its_servers_end() {
-    let place = place(&["--spawn", "--pids", "pids"]);
+    let place = place(&["--spawn", "--pids", "@pids"]);
     let mut child = learning(&place);
-    drop(child.stdin.take());
-    child.wait().unwrap();
-    let ids = numbers(&place.work().join("pids"));
+    drop(child.0.stdin.take());
+    child.0.wait().unwrap();
+    let ids = numbers(&place.home().join("pids"));
     until("all have ended", || ids.iter().all(|id| !is_alive(*id)));
 }
 
 #[test]
 fn gateway_56_upstream_login_prints_the_page_and_keeps_the_login() {
     let place = Place::new();
-    let file = place.work().join("address");
-    let mut far = Command::new(fixture())
-        .args(["--token", "oauth", "--http"])
-        .arg(&file)
-        .stdin(Stdio::null())
-        .spawn()
-        .unwrap();
+    let file = place.home().join("address");
+    let mut far = Command::new(fixture());
+    far.args(["--token", "oauth", "--http"]).arg(&file).stdin(Stdio::null()).stdout(Stdio::null());
+    let _far = Ended(far.spawn().unwrap());
     until("it listens", || file.exists());
     let url = std::fs::read_to_string(&file).unwrap();
     let settings = json!({"mcpServers": {"far": {"type": "http", "url": url}}});
@@ -189,9 +188,17 @@ fn gateway_56_upstream_login_prints_the_page_and_keeps_the_login() {
     assert!(done.status.success() && words.contains("logged in to `far`"), "{words}");
     assert!(!words.contains("fixture-access"), "{words}");
     learn(&place);
-    far.kill().unwrap();
-    far.wait().unwrap();
     place.run(&["upstream", "login", "nowhere"]).exits(4).fails_clearly("NOT_FOUND");
+}
+
+/// A program that ends with the test, however that ends.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 fn get(url: &str) -> String {
