@@ -145,3 +145,7 @@ pub const LINKS_HELD: usize = 10_000;
 /// Skills that are listed as tools, for clients that are told of more than the four: each takes a
 /// definition.
 pub const LISTED_SKILLS: usize = 50;
+/// Files of a skill that a server brings, all together, in bytes: they are kept on this machine.
+pub const SERVED_SKILL_BYTES: u64 = 16 * 1024 * 1024;
+/// Files of a skill that a server brings.
+pub const SERVED_SKILL_FILES: usize = 500;

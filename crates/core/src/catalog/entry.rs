@@ -26,6 +26,8 @@ pub enum Scope {
     Additional,
     /// Brought by a plugin, under its name.
     Plugin,
+    /// Brought by an MCP server, under its name.
+    Server,
     /// Shipped with Concertina.
     Bundled,
 }
@@ -40,6 +42,7 @@ impl Scope {
             Self::User => "user",
             Self::Additional => "additional",
             Self::Plugin => "plugin",
+            Self::Server => "server",
             Self::Bundled => "bundled",
         }
     }

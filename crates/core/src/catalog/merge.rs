@@ -30,6 +30,7 @@ impl Precedence {
                 Scope::User,
                 Scope::Additional,
                 Scope::Plugin,
+                Scope::Server,
                 Scope::Bundled,
             ],
             Self::Claude => [
@@ -39,6 +40,7 @@ impl Precedence {
                 Scope::Nested,
                 Scope::Additional,
                 Scope::Plugin,
+                Scope::Server,
                 Scope::Bundled,
             ],
         };

@@ -16,7 +16,7 @@ fn many(n: usize, description: &str) -> Vec<SkillEntry> {
 /// What loses first weighs least.
 fn weight(scope: Scope) -> u8 {
     match scope {
-        Scope::Plugin => 0,
+        Scope::Plugin | Scope::Server => 0,
         Scope::Additional => 1,
         Scope::User => 2,
         Scope::Project | Scope::Nested => 3,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use concertina_runtime::upstream::{Offer, OfferedTool, Server};
+use concertina_runtime::upstream::{Offer, OfferedSkill, OfferedTool, Server};
 use tokio::sync::watch;
 
 /// One server's part.
@@ -11,6 +11,7 @@ use tokio::sync::watch;
 pub(super) struct Part {
     pub(super) server: Server,
     pub(super) tools: Vec<OfferedTool>,
+    pub(super) skills: Vec<OfferedSkill>,
 }
 
 #[derive(Debug)]
@@ -56,6 +57,7 @@ fn compose(parts: &BTreeMap<String, Part>, revision: u64) -> Offer {
     let mut tools: Vec<OfferedTool> =
         parts.values().flat_map(|part| part.tools.iter().cloned()).collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
+    let skills = parts.values().flat_map(|part| part.skills.iter().cloned()).collect();
     let servers = parts.values().map(|part| part.server.clone()).collect();
-    Offer { revision, tools, servers }
+    Offer { revision, tools, skills, servers }
 }

@@ -64,6 +64,9 @@ impl Manifest {
 pub(super) struct Records {
     manifest: PathBuf,
     approved: PathBuf,
+    /// How the directories begin that hold skills as a person approved them. They stand beside the
+    /// approvals of tools, so that whoever watches those sees them appear.
+    skills: PathBuf,
 }
 
 impl Records {
@@ -80,12 +83,18 @@ impl Records {
         Self {
             manifest: directory.join(format!("{}.json", whole.hex())),
             approved: directory.join("approved").join(format!("{}.json", lasting.hex())),
+            skills: directory.join("approved").join(lasting.short()),
         }
     }
 
     /// The manifest of an earlier time. One that cannot be read is as good as none.
     pub(super) fn manifest(&self) -> Option<Manifest> {
         read_json::<Manifest>(&self.manifest).ok()?.filter(|manifest| manifest.version == VERSION)
+    }
+
+    /// Where a skill whose manifest has this digest is kept once it is approved.
+    pub(super) fn skill(&self, digest: &Digest) -> PathBuf {
+        self.skills.with_extension(digest.hex())
     }
 
     pub(super) fn keep(&self, manifest: &Manifest) -> Result<(), String> {

@@ -23,6 +23,7 @@ use super::options::PoolOptions;
 use super::peer::{List, Patience, Peer};
 use super::program::Household;
 use super::records::{Manifest, Records};
+use super::skills::offered;
 
 /// How long prompts, resources and skills may take to be listed: tools do not wait for them.
 const OTHERS: Duration = Duration::from_secs(10);
@@ -95,11 +96,12 @@ pub(super) fn at_rest(definition: &Definition, records: &Records) -> (Option<Man
             Some("it was never started, so its tools are not known".to_owned()),
         ),
     };
-    (manifest, part(definition, standing, note, known.as_ref()))
+    (manifest, part(definition, records, standing, note, known.as_ref()))
 }
 
 fn part(
     definition: &Definition,
+    records: &Records,
     state: ServerState,
     note: Option<String>,
     known: Option<&Known>,
@@ -109,7 +111,8 @@ fn part(
     let tools: Vec<_> =
         known.iter().flat_map(|known| &known.tools).map(|tool| tool.offered.clone()).collect();
     let server = Server { name: definition.name.clone(), state, tools: tools.len(), note };
-    Part { server, tools }
+    let skills = known.map(|known| offered(&definition.name, &known.skills, records));
+    Part { server, tools, skills: skills.unwrap_or_default() }
 }
 
 /// What was left out, as a note: the first three and a count.
@@ -188,7 +191,8 @@ impl Upstream {
     fn publish(&self, is_change: bool) {
         let part = {
             let state = self.state();
-            part(&self.definition, state.standing, state.note.clone(), state.known.as_deref())
+            let (note, known) = (state.note.clone(), state.known.as_deref());
+            part(&self.definition, &self.records, state.standing, note, known)
         };
         self.shared.board.put(part, is_change);
     }
@@ -301,7 +305,11 @@ impl Upstream {
         let (changed, changes) = mpsc::channel(16);
         let (peer, link, hello) = self.open(changed).await?;
         let connection = Arc::new(Connection { peer, link: Mutex::new(Some(link)) });
-        let mut manifest = Manifest::new(&hello, now());
+        // Until the lists beside the tools are read again, they are what they were.
+        let known = self.known().map(|known| known.as_ref().clone()).unwrap_or_default();
+        let Known { prompts, resources, templates, skills, .. } = known;
+        let new = Manifest::new(&hello, now());
+        let mut manifest = Manifest { prompts, resources, templates, skills, ..new };
         if let Err(failure) = self.read_tools(&connection.peer, &hello, &mut manifest).await {
             let failure = match (failure, connection.peer.ended()) {
                 (Failure::Lost(_), Some(ended)) => ended,

@@ -1,14 +1,21 @@
-//! Skills that servers bring: what their manifests say, and files that are checked against it.
+//! Skills that servers bring: what their manifests say, files that are checked against it, and those
+//! that a person approved.
+//!
+//! What is approved is kept as files, so that it is listed, searched and read like any other skill,
+//! and no server is asked for it again. The directory is called by the digest of the manifest: another
+//! version is another directory, which nobody has approved.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use concertina_runtime::upstream::Nobody;
-use concertina_types::Digest;
+use concertina_runtime::upstream::{Nobody, OfferedSkill};
+use concertina_types::{Digest, SkillId, canonical_json, limits};
 use serde_json::{Map, Value, json};
 
 use super::Pool;
 use super::failure::Failure;
 use super::provided::ask;
+use super::records::Records;
 
 /// A skill that a server brings.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +41,95 @@ pub struct ServedFile {
     pub size: u64,
 }
 
+impl ServedSkill {
+    /// The digest of its manifest: of its address, its frontmatter, and the digests of its files.
+    pub fn digest(&self) -> Digest {
+        let files: Vec<_> = self.files.iter().map(|file| json!([file.uri, file.digest])).collect();
+        let whole = json!([self.uri, self.frontmatter, files]);
+        Digest::of(canonical_json(&whole).as_bytes())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.frontmatter.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// What it is for.
+    pub fn description(&self) -> &str {
+        self.frontmatter.get("description").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The name of its directory, as its address has it.
+    fn path_name(&self) -> &str {
+        let directory = self.uri.strip_suffix("/SKILL.md").unwrap_or_default();
+        let name = directory.rsplit('/').next().unwrap_or_default();
+        if SkillId::new(name).is_ok() && !name.starts_with('.') { name } else { "" }
+    }
+
+    /// The path of `file` inside it, made of plain names only.
+    fn path<'a>(&self, file: &'a ServedFile) -> Option<&'a str> {
+        let path = file.uri.strip_prefix(self.uri.strip_suffix("SKILL.md")?)?;
+        let is_plain = |part: &str| {
+            !matches!(part, "" | "." | "..")
+                && !part.contains(['\\', '%', ':'])
+                && !part.chars().any(char::is_control)
+        };
+        path.split('/').all(is_plain).then_some(path)
+    }
+}
+
+/// The skills in a server's list, and where each is kept.
+pub(super) fn offered(server: &str, entries: &[Value], records: &Records) -> Vec<OfferedSkill> {
+    let skills = entries.iter().filter_map(|entry| skill(server, entry));
+    let offered = skills.map(|skill| {
+        let kept = records.skill(&skill.digest());
+        OfferedSkill {
+            server: server.to_owned(),
+            name: skill.name().to_owned(),
+            description: skill.description().to_owned(),
+            kept: kept.is_dir().then_some(kept),
+        }
+    });
+    offered.collect()
+}
+
 impl Pool {
+    /// The skills of `server` that nobody has approved as they are now.
+    pub fn unapproved_skills(&self, server: &str) -> Vec<ServedSkill> {
+        let Some(upstream) = self.servers.get(server) else { return Vec::new() };
+        let is_new = |skill: &ServedSkill| !upstream.records.skill(&skill.digest()).is_dir();
+        self.skills().into_iter().filter(|skill| skill.server == server && is_new(skill)).collect()
+    }
+
+    /// Approves a skill as it was shown: its files are read from the server, checked against the
+    /// manifest and kept, all of them or none.
+    pub async fn approve_skill(&self, skill: &ServedSkill) -> Result<(), Failure> {
+        let upstream = self.server(&skill.server)?;
+        let size: u64 = skill.files.iter().map(|file| file.size).sum();
+        let limit = limits::SERVED_SKILL_BYTES;
+        if size > limit || skill.files.len() > limits::SERVED_SKILL_FILES {
+            return Err(Failure::Malformed(format!(
+                "skill `{}` has {} files and {size} bytes; at most {} files and {limit} bytes are kept",
+                skill.name(),
+                skill.files.len(),
+                limits::SERVED_SKILL_FILES,
+            )));
+        }
+        let mut files = Vec::new();
+        for file in &skill.files {
+            let path = skill.path(file).ok_or_else(|| {
+                Failure::Malformed(format!("{} is not a name that a file can have here", file.uri))
+            })?;
+            files.push((path, self.skill_file(&skill.server, file).await?));
+        }
+        let kept = upstream.records.skill(&skill.digest());
+        write(&kept, skill, &files).map_err(|error| {
+            Failure::Malformed(format!("{} cannot be written: {error}", kept.display()))
+        })?;
+        upstream.check_again();
+        Ok(())
+    }
+
     /// The skills of all servers. One without a digest for each of its files is left out: nobody could
     /// approve what may be different at each reading.
     pub fn skills(&self) -> Vec<ServedSkill> {
@@ -77,6 +172,33 @@ impl Pool {
         }
         Ok(bytes)
     }
+}
+
+/// Writes the files of a skill below `kept`, which appears complete or not at all.
+fn write(kept: &Path, skill: &ServedSkill, files: &[(&str, Vec<u8>)]) -> std::io::Result<()> {
+    let draft = kept.with_extension(format!("{}.new", std::process::id()));
+    let name = if skill.path_name().is_empty() { "skill" } else { skill.path_name() };
+    let written = files.iter().try_for_each(|(path, bytes)| {
+        let path = draft.join(name).join(path);
+        if let Some(directory) = path.parent() {
+            private_directory(directory)?;
+        }
+        std::fs::write(path, bytes)
+    });
+    let placed = written.and_then(|()| std::fs::rename(&draft, kept));
+    if placed.is_err() {
+        let _ = std::fs::remove_dir_all(&draft);
+    }
+    // Another process was quicker with the same bytes.
+    if kept.is_dir() { Ok(()) } else { placed }
+}
+
+fn private_directory(directory: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
 }
 
 fn skill(server: &str, entry: &Value) -> Option<ServedSkill> {

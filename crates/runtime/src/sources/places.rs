@@ -34,6 +34,11 @@ impl Place {
         Self::new(root, Scope::Nested, Loaded::Skills)
     }
 
+    /// A skill of the server `server`, as a person approved it.
+    pub(crate) fn served(root: PathBuf, server: String) -> Self {
+        Self { plugin: Some(server), ..Self::new(root, Scope::Server, Loaded::Skills) }
+    }
+
     /// A directory that a person named: a skills root, one skill, or a repository.
     pub fn named(root: PathBuf) -> Self {
         Self { named: true, ..Self::new(root, Scope::Additional, Loaded::Skills) }

@@ -10,6 +10,7 @@ mod dialect;
 mod expand;
 mod itself;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use concertina_core::catalog::Schema;
@@ -62,8 +63,24 @@ pub struct Offer {
     pub revision: u64,
     /// The tools of all servers, sorted by name.
     pub tools: Vec<OfferedTool>,
+    /// The skills of all servers, sorted by server and name.
+    pub skills: Vec<OfferedSkill>,
     /// The servers, sorted by name.
     pub servers: Vec<Server>,
+}
+
+/// A skill that a server brings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OfferedSkill {
+    /// The server, as it is called in the settings.
+    pub server: String,
+    /// Its name, in the server's words.
+    pub name: String,
+    /// What it is for, in the server's words.
+    pub description: String,
+    /// The directory that holds its files as a person approved them. None where nobody did, or where
+    /// the server has another version now.
+    pub kept: Option<PathBuf>,
 }
 
 /// A tool as its server defines it.

@@ -121,6 +121,8 @@ pub struct Workspace {
     settings_trusted: bool,
     gathered: Gathered,
     sources: Vec<Box<dyn Source>>,
+    /// Skills that servers bring and a person approved.
+    served: FileSystem,
     snapshot: Arc<Snapshot>,
     /// What sources found and left out.
     skipped: Vec<Skipped>,
@@ -181,6 +183,7 @@ impl Workspace {
             is_limited,
             nested: NestedSearch::default(),
             sources,
+            served: FileSystem::default(),
             snapshot: Arc::default(),
             skipped: Vec::new(),
             stored: None,
@@ -247,11 +250,12 @@ impl Workspace {
         self.offer = offer;
         let is_other = !is_same || self.are_settings_trusted() != self.settings_trusted;
         if is_other {
+            self.take_served();
             self.gather_again();
             self.index = None;
             self.preloaded = None;
         }
-        if self.sources.iter().any(|source| source.is_stale()) {
+        if self.served.is_stale() || self.sources.iter().any(|source| source.is_stale()) {
             return self.scan();
         }
         is_other && self.publish(self.snapshot.skills.clone(), self.snapshot.shadowed.clone())
@@ -296,7 +300,8 @@ impl Workspace {
 
     fn file(&self, entry: &SkillEntry) -> Result<SkillFile, SourceError> {
         let gone = || SourceError::Gone { path: entry.path.to_string() };
-        self.sources.iter().find_map(|source| source.read(entry)).ok_or_else(gone)?
+        let found = self.sources.iter().find_map(|source| source.read(entry));
+        found.or_else(|| self.served.read(entry)).ok_or_else(gone)?
     }
 
     /// The digest of the whole file of `entry`; none where it cannot be read now.
@@ -373,7 +378,8 @@ impl Workspace {
         let mut candidates = Vec::new();
         let mut skipped = Vec::new();
         let mut read = 0;
-        for source in &mut self.sources {
+        let served: &mut dyn Source = &mut self.served;
+        for source in self.sources.iter_mut().map(AsMut::as_mut).chain([served]) {
             let scan = source.scan();
             candidates.extend(scan.skills);
             skipped.extend(scan.skipped);

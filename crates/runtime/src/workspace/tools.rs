@@ -9,7 +9,8 @@ use concertina_types::{Permissions, Tokens, ToolName, limits};
 
 use super::Workspace;
 use super::categories::{Filing, Paper};
-use crate::upstream::{Hints, Offer, OfferedTool, ServerState};
+use crate::sources::{FileSystem, Place};
+use crate::upstream::{Hints, Offer, OfferedSkill, OfferedTool, ServerState};
 
 /// What runs a tool of a server.
 const RUNNER: &str = "mcp";
@@ -32,6 +33,14 @@ impl Workspace {
     fn is_own_tool(&self, name: &ToolName) -> bool {
         let from = self.loaded.tools_from.get(name);
         from.is_some_and(|file| file.origin == ConfigOrigin::Workspace)
+    }
+
+    /// Looks for skills where those of servers are kept, as a person approved them.
+    pub(super) fn take_served(&mut self) {
+        let skills = self.offer.iter().flat_map(|offer| &offer.skills);
+        let places = skills
+            .filter_map(|skill| Some(Place::served(skill.kept.clone()?, skill.server.clone())));
+        self.served = FileSystem::new(places.collect());
     }
 
     /// Puts together the tools that there are now, sorted by name.
@@ -70,6 +79,7 @@ impl Workspace {
                 tool.category.clear();
             }
         }
+        skipped.extend(offer.iter().flat_map(|offer| &offer.skills).filter_map(waits));
         if pins > limits::PINNED_TOOLS {
             skipped.push(Skipped {
                 path: "menu.pinned".to_owned(),
@@ -106,6 +116,18 @@ impl Workspace {
         }
         categories
     }
+}
+
+/// That a skill of a server waits for a person, where it does.
+fn waits(skill: &OfferedSkill) -> Option<Skipped> {
+    let OfferedSkill { server, name, kept, .. } = skill;
+    kept.is_none().then(|| Skipped {
+        path: format!("server {server}"),
+        code: "UNAPPROVED".to_owned(),
+        reason: format!(
+            "server {server} brings skill `{name}`, which nobody has approved as it is now; look at it with: concertina upstream approve {server}"
+        ),
+    })
 }
 
 /// The offered tools of each server.

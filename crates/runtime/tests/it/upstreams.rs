@@ -56,8 +56,12 @@ impl Servers {
             note: None,
         });
         let mut offer = self.offer.lock().unwrap();
-        *offer =
-            Arc::new(Offer { revision: offer.revision + 1, servers: servers.collect(), tools });
+        *offer = Arc::new(Offer {
+            revision: offer.revision + 1,
+            servers: servers.collect(),
+            tools,
+            skills: Vec::new(),
+        });
     }
 
     fn ran(&self) -> Vec<String> {

@@ -151,7 +151,7 @@ impl Line {
 /// than what came along with something else.
 fn scope_weight(scope: Scope) -> u8 {
     match scope {
-        Scope::Plugin => 0,
+        Scope::Plugin | Scope::Server => 0,
         Scope::Additional => 1,
         Scope::User => 2,
         Scope::Project | Scope::Nested => 3,

@@ -9,4 +9,5 @@ mod lists;
 mod processes;
 mod provided;
 mod records;
+mod skills;
 mod supervision;

@@ -1,0 +1,107 @@
+//! Skills of servers as a source: approved by content, kept as files, gone when the server has others.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use concertina_core::catalog::{Scope, SkillEntry};
+use concertina_mcp::upstream::Pool;
+use concertina_runtime::upstream::Upstreams as _;
+use concertina_runtime::{Workspace, WorkspaceOptions};
+
+use super::kit::{Bench, LONG};
+
+fn workspace(bench: &Bench, pool: &Arc<Pool>) -> Workspace {
+    let root = bench.path("work");
+    std::fs::create_dir_all(&root).unwrap();
+    let options = WorkspaceOptions::only(bench.path("home"), &|_| None);
+    let mut workspace = Workspace::open(&root, options).unwrap();
+    workspace.attach(Arc::clone(pool) as _);
+    workspace
+}
+
+fn listed(workspace: &Workspace) -> Vec<&SkillEntry> {
+    workspace.snapshot().skills.iter().filter(|skill| skill.scope == Scope::Server).collect()
+}
+
+fn files(directory: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_served_skill_is_a_source_once_a_person_approved_it() {
+    let bench = Bench::new().with("shop", &["--skills", "right"]);
+    let pool = bench.settled().await;
+    let mut workspace = workspace(&bench, &pool);
+    // Nobody approved it: it is not listed, and that is said with the way to it.
+    assert!(listed(&workspace).is_empty());
+    let waits = &workspace.snapshot().skipped;
+    assert!(
+        waits.iter().any(|skipped| skipped.code == "UNAPPROVED"
+            && skipped.reason.contains("concertina upstream approve shop")),
+        "{waits:?}"
+    );
+    let waiting = pool.unapproved_skills("shop");
+    pool.approve_skill(&waiting[0]).await.unwrap();
+    assert!(pool.unapproved_skills("shop").is_empty());
+    assert!(workspace.refresh());
+    let id = listed(&workspace)[0].id.clone();
+    assert_eq!(id.as_str(), "shop/packing");
+    let loaded = workspace.load(&id).unwrap().unwrap();
+    assert_eq!(loaded.body, "Put heavy things below.\n");
+    assert_eq!(loaded.resources(), ["lists/fragile.md"]);
+    assert!(workspace.snapshot().skipped.is_empty(), "{:?}", workspace.snapshot().skipped);
+    pool.close().await;
+    // It needs no server any more to be read.
+    let again = bench.settled().await;
+    assert!(again.offer().skills[0].kept.is_some());
+    again.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_version_of_a_served_skill_waits_again() {
+    let mut bench = Bench::new();
+    std::fs::write(bench.path("version"), "one").unwrap();
+    let file = format!("@{}", bench.word("version"));
+    bench.add("shop", &["--skills", &file]);
+    let pool = bench.settled().await;
+    let mut workspace = workspace(&bench, &pool);
+    pool.approve_skill(&pool.unapproved_skills("shop")[0]).await.unwrap();
+    workspace.refresh();
+    assert_eq!(listed(&workspace).len(), 1);
+    pool.close().await;
+    std::fs::write(bench.path("version"), "two").unwrap();
+    let pool = bench.settled().await;
+    // What was read before says so until the server is asked again.
+    let _ = pool
+        .ask(
+            "shop",
+            concertina_mcp::upstream::Ask::Resource,
+            serde_json::Map::new(),
+            Arc::new(concertina_runtime::upstream::Nobody),
+        )
+        .await;
+    let mut changes = pool.changes();
+    let changed = async {
+        while pool.offer().skills[0].kept.is_some() {
+            changes.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(LONG, changed).await.unwrap();
+    workspace.attach(Arc::clone(&pool) as _);
+    assert!(listed(&workspace).is_empty());
+    assert!(workspace.snapshot().skipped.iter().any(|skipped| skipped.code == "UNAPPROVED"));
+    pool.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_served_skill_whose_bytes_do_not_fit_is_not_kept() {
+    let bench = Bench::new().with("shop", &["--skills", "wrong"]);
+    let pool = bench.settled().await;
+    let refused = pool.approve_skill(&pool.unapproved_skills("shop")[0]).await.unwrap_err();
+    assert!(refused.to_string().contains("is not what its manifest says"), "{refused}");
+    assert!(pool.offer().skills[0].kept.is_none());
+    let left = files(&bench.path("home/upstreams/approved"));
+    assert!(left.iter().all(|name| name.ends_with(".json")), "{left:?}");
+    pool.close().await;
+}
