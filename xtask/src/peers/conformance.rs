@@ -8,7 +8,7 @@ mod table;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -22,6 +22,9 @@ use crate::workspace::Workspace;
 
 /// For one run of one suite.
 const LIMIT: Duration = Duration::from_mins(2);
+
+/// Client scenarios at once. Most of them wait for programs to start.
+const AT_ONCE: usize = 3;
 
 /// One run of one version of the suite.
 #[derive(Debug)]
@@ -172,17 +175,22 @@ fn measure(stage: &Stage, python: &Python, node: &Node, suite: &Suite) -> Outcom
     match suite.part {
         Part::Server(words) => {
             let gateway = Gateway::start(stage, python, suite.tools())?;
-            wait(program("server").args(["--url", &gateway.url()]).args(words))?;
+            wait(silently(program("server").args(["--url", &gateway.url()]).args(words))?)?;
         }
         Part::Client(scenarios) => {
             let script = stage.scripts.join("conformance_client.py");
             // The suite cuts this at blanks, so a path that holds one cannot be named.
             let client = format!("{} -W ignore {}", python.program().display(), script.display());
-            for scenario in scenarios {
-                let mut command = program("client");
-                command.args(["--spec-version", suite.revision, "--scenario", scenario]);
-                command.args(["--command", &client]).envs(stage.variables(python, node));
-                wait(&mut command)?;
+            for some in scenarios.chunks(AT_ONCE) {
+                let start = |scenario: &&str| {
+                    let mut command = program("client");
+                    command.args(["--spec-version", suite.revision, "--scenario", scenario]);
+                    command.args(["--command", &client]).envs(stage.variables(python, node));
+                    silently(&mut command)
+                };
+                for child in some.iter().map(start).collect::<Outcome<Vec<_>>>()? {
+                    wait(child)?;
+                }
             }
         }
     }
@@ -190,10 +198,12 @@ fn measure(stage: &Stage, python: &Python, node: &Node, suite: &Suite) -> Outcom
     if rows.is_empty() { Err("the suite ran no scenario".into()) } else { Ok(rows) }
 }
 
-/// Runs the suite to its end. Its exit code says whether everything passed, which is not asked here.
-fn wait(command: &mut Command) -> Outcome<()> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn()?;
+fn silently(command: &mut Command) -> Outcome<Child> {
+    Ok(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
+}
+
+/// Waits for the suite's end. Its exit code says whether everything passed, which is not asked here.
+fn wait(mut child: Child) -> Outcome<()> {
     let end = Instant::now() + LIMIT;
     while child.try_wait()?.is_none() {
         if Instant::now() >= end {
