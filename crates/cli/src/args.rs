@@ -244,6 +244,14 @@ pub(crate) enum ToolCommand {
         /// Also list hidden tools, with the reason
         #[arg(long)]
         all: bool,
+        /// Check that every visible tool can be called now; exit 1 where one cannot
+        #[arg(long)]
+        verify: bool,
+    },
+    /// Find tools that are easily mistaken for each other, and what is wrong with single ones
+    Lint {
+        #[command(flatten)]
+        place: PlaceArgs,
     },
     /// Print a tool's definition
     Show {
@@ -258,6 +266,9 @@ pub(crate) enum ToolCommand {
         place: PlaceArgs,
         #[command(flatten)]
         session: SessionArgs,
+        /// Count one of each pair of tools that are easily mistaken for each other
+        #[arg(long)]
+        dedupe: bool,
     },
 }
 
@@ -346,6 +357,9 @@ pub(crate) struct CloseArgs {
     pub(crate) place: PlaceArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
+    /// Close as a person or as the model
+    #[arg(long = "as", value_name = "WHO", default_value = "user")]
+    pub(crate) reader: Who,
 }
 
 #[derive(Debug, Args)]

@@ -59,14 +59,6 @@ fn build(bencher: divan::Bencher, count: usize) {
     bencher.with_inputs(|| documents.clone()).bench_values(Index::build);
 }
 
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn replace_one_of_10_000(bencher: divan::Bencher) {
-    let documents = documents(10_000);
-    let one = documents.first().cloned().unwrap();
-    let index = Index::build(documents);
-    bencher.with_inputs(|| one.clone()).bench_values(|one| index.with_replaced(one));
-}
-
 /// A request of so many words, two of which are misspelt, among 10,000 documents.
 #[divan::bench(args = [3, 12, 40], sample_count = 2_000, sample_size = 1)]
 fn find_in_10_000(bencher: divan::Bencher, length: usize) {

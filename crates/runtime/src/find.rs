@@ -47,8 +47,8 @@ impl Texts {
         }
     }
 
-    /// The documents of every skill, example, category and tool of `snapshot`; `read` gives the
-    /// whole skill.
+    /// The documents of every skill, example and category of `snapshot`; `read` gives the whole
+    /// skill.
     pub(crate) fn documents(
         &mut self,
         snapshot: &Snapshot,
@@ -70,17 +70,48 @@ impl Texts {
             document.title = titled(name, &document.description);
             all.push(document);
         }
-        for tool in snapshot.tools.iter() {
-            let mut document =
-                SearchDocument::new(Ref::Tool(tool.name.clone()), Kind::Tool, tool.name.as_str());
-            document.title = titled(tool.name.as_str(), &tool.description);
-            document.description.clone_from(&tool.description);
-            document.parameters = parameter_words(&tool.parameters.value());
-            document.group.clone_from(&tool.category);
-            all.push(document);
-        }
         all
     }
+}
+
+/// The documents of tools, made one by one: there can be thousands.
+pub(crate) fn tool_documents(snapshot: &Snapshot) -> impl Iterator<Item = SearchDocument> {
+    snapshot.tools.iter().map(|tool| {
+        let mut document =
+            SearchDocument::new(Ref::Tool(tool.name.clone()), Kind::Tool, tool.name.as_str());
+        let schema = tool.parameters.value();
+        let about = titled(tool.name.as_str(), &tool.description);
+        document.title = match parameter_names(&schema).as_str() {
+            "" => about,
+            names => format!("{about} Arguments: {names}"),
+        };
+        document.description.clone_from(&tool.description);
+        document.parameters = parameter_words(&schema);
+        document.tags.extend(tool.title.clone());
+        document.group.clone_from(&tool.category);
+        document
+    })
+}
+
+/// How many parameters a hit names.
+const PARAMETERS: usize = 8;
+
+/// The names of the parameters, those that may be left out with a question mark.
+fn parameter_names(schema: &serde_json::Value) -> String {
+    let properties = schema.get("properties").and_then(serde_json::Value::as_object);
+    let names: Vec<&str> =
+        properties.into_iter().flat_map(|all| all.keys()).map(String::as_str).collect();
+    let required = schema.get("required").and_then(serde_json::Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+    let mut shown: Vec<String> = names
+        .iter()
+        .take(PARAMETERS)
+        .map(|name| if is_required(name) { (*name).to_owned() } else { format!("{name}?") })
+        .collect();
+    if names.len() > PARAMETERS {
+        shown.push("…".to_owned());
+    }
+    shown.join(", ")
 }
 
 fn skill_documents(entry: &SkillEntry, loaded: Option<&LoadedSkill>) -> Vec<SearchDocument> {

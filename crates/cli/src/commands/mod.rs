@@ -14,6 +14,7 @@ mod skill;
 mod skill_check;
 mod tokens;
 mod tool;
+mod tool_lint;
 mod touch;
 mod transcript;
 mod trust;

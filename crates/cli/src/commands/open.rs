@@ -197,7 +197,7 @@ pub(crate) fn close(args: &CloseArgs, out: &mut Output) -> Result<u8, CliError> 
             .help("name it with --session ID, or set CONCERTINA_SESSION"));
     };
     let (_, mut session) = place::kept(id, &args.place, out)?;
-    let mut reply = session.close(Origin::user(), &args.reference)?;
+    let mut reply = session.close(place::origin(args.reader), &args.reference)?;
     if let Some(refusal) = reply.refusal.take() {
         return Err(refusal.into());
     }

@@ -80,6 +80,8 @@ fn every_command_writes_what_its_schema_says() {
         ("tool-list", &["tool", "list", "--all"]),
         ("tool-show", &["tool", "show", "clock"]),
         ("tool-menu", &["tool", "menu"]),
+        ("tool-menu", &["tool", "menu", "--dedupe"]),
+        ("tool-lint", &["tool", "lint"]),
         ("find", &["find", "high water"]),
         ("find", &["find", "quantum chromodynamics"]),
         ("explain", &["explain", "skill:tides", "--query", "water"]),

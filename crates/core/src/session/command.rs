@@ -1,8 +1,8 @@
 //! What can be asked of a session.
 
 use concertina_types::{
-    CallId, CallOutcome, DisclosureKind, Fact, LineRange, Ref, SessionId, SessionMode, SkillId,
-    Subject, ToolName,
+    Blob, CallId, CallOutcome, DisclosureKind, Fact, LineRange, Ref, SessionId, SessionMode,
+    SkillId, Subject, ToolName,
 };
 use serde_json::Value;
 
@@ -75,10 +75,11 @@ pub enum Command {
         /// The settings as JSON.
         settings: String,
     },
-    /// Take note of the catalogue, given as JSON. Nothing happens where it is the known one.
+    /// Take note of the catalogue, which is kept as JSON already. Nothing happens where it is the
+    /// known one.
     Index {
-        /// The catalogue as JSON.
-        snapshot: String,
+        /// Where the JSON is kept: it can be large, and every session names the same.
+        snapshot: Blob,
     },
     /// Take a task, or more words on it, from a person.
     Task {

@@ -136,3 +136,45 @@ fn a_log_from_before_there_were_modes_is_an_owned_one() {
     };
     assert_eq!(mode, SessionMode::Owned);
 }
+
+#[test]
+fn i02_one_tool_opened_by_its_name_opens_the_menus_that_hold_it() {
+    let tools = || {
+        let plain = (0..30).map(|at| {
+            let mut tool = tool(&format!("db/tool-{at}"));
+            tool.category = "data/tables".into();
+            tool
+        });
+        let mut drop = tool("db/drop");
+        drop.category = "data/tables".into();
+        drop.danger = concertina_core::catalog::Danger::Destructive;
+        plain.chain([drop]).collect::<Vec<_>>()
+    };
+    let open = |bench: &mut Bench, name: &str| {
+        let tool = crate::kit::tool_name(name);
+        let command = Command::OpenTool { origin: Origin::model("m"), tool, lines: None };
+        answer(&bench.apply(command)).to_owned()
+    };
+    let mut bench = Bench::blind(vec![], tools());
+    assert!(bench.callable().is_empty());
+    // What would stay hidden opens nothing.
+    assert!(open(&mut bench, "db/drop").contains("NOT_VISIBLE"));
+    assert!(bench.state.menus.is_empty());
+    let shown = open(&mut bench, "db/tool-7");
+    assert!(
+        shown.starts_with("Opened menu:data/tables") && shown.contains(r#""tool":"db/tool-7""#),
+        "{shown}"
+    );
+    assert_eq!(bench.state.menus.iter().collect::<Vec<_>>(), ["data", "data/tables"]);
+    assert_eq!(bench.callable().len(), 30);
+    assert!(!open(&mut bench, "db/tool-8").contains("Opened"));
+    // A rule about a menu holds for each level, whichever way it is opened.
+    let mut bench = Bench::blind(vec![], tools());
+    bench.settings.policy.rules.deny =
+        vec![concertina_core::policy::Pattern::new("menu:data").unwrap()];
+    assert!(open(&mut bench, "db/tool-7").contains("POLICY_DENIES"));
+    let menu =
+        bench.apply(Command::OpenMenu { origin: Origin::model("m"), menu: "data/tables".into() });
+    assert!(answer(&menu).contains("POLICY_DENIES"), "{}", answer(&menu));
+    assert!(bench.callable().is_empty());
+}

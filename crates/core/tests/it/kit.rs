@@ -10,8 +10,8 @@ use concertina_core::session::{
     evolve, project,
 };
 use concertina_types::{
-    Digest, Event, Fact, ModelCall, OpenMode, Permissions, Ref, SessionId, SessionMode, SkillId,
-    Timestamp, Tokens, ToolName,
+    Blob, Digest, Event, Fact, ModelCall, OpenMode, Permissions, Ref, SessionId, SessionMode,
+    SkillId, Timestamp, Tokens, ToolName,
 };
 use serde_json::{Value, json};
 
@@ -129,7 +129,9 @@ impl Bench {
     }
 
     fn index(&mut self) {
-        let snapshot = serde_json::to_string(&self.snapshot).unwrap();
+        let text = serde_json::to_string(&self.snapshot).unwrap();
+        let snapshot = Blob::of(&text);
+        self.shelf.put(text);
         self.apply(Command::Index { snapshot });
     }
 

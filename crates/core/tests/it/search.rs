@@ -259,23 +259,6 @@ fn all(text: &str) -> Query<'_> {
 
 proptest! {
     #[test]
-    fn replacing_one_document_equals_building_anew(
-        documents in prop::collection::vec(document(), 0..12),
-        changed in document(),
-        text in sentence(),
-    ) {
-        let anew = Index::build(documents.iter().cloned().chain([changed.clone()]));
-        let replaced = Index::build(documents).with_replaced(changed.clone());
-        let (a, b) = (anew.find(&all(&text)), replaced.find(&all(&text)));
-        prop_assert_eq!(names(&a).len(), names(&b).len());
-        for (x, y) in a.ranking().iter().zip(b.ranking()) {
-            prop_assert!((x.score - y.score).abs() < 1e-3, "{:?} {:?}", x, y);
-        }
-        let without = replaced.without(&changed.key);
-        prop_assert!(!names(&without.find(&all(&text))).contains(&changed.key.to_string()));
-    }
-
-    #[test]
     fn not_for_never_raises(mut document in document(), rest in prop::collection::vec(document(), 0..8), text in sentence()) {
         document.name = "probe".into();
         document.key = "skill:probe".parse().unwrap();

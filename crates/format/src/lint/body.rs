@@ -100,7 +100,7 @@ static STEP: LazyLock<Phrases> = LazyLock::new(|| {
 });
 
 /// Text that works against the reader or the user.
-static HIDDEN: LazyLock<Phrases> = LazyLock::new(|| {
+pub(super) static HIDDEN: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(&[
         "ignore|disregard|forget … previous|prior|earlier instructions|instruction|prompts|rules",
         "do|don't|never not tell|inform|notify|mention the|to … user|human",
@@ -118,7 +118,7 @@ static HIDDEN: LazyLock<Phrases> = LazyLock::new(|| {
 });
 
 /// Imperatives by which a comment that nobody sees steers the model.
-static COMMENT_ORDER: LazyLock<Phrases> = LazyLock::new(|| {
+pub(super) static COMMENT_ORDER: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(&[
         "you|assistant|agent|model|ai must|should|shall|will always|never|also|now|first|run|send|execute|call|use|include|ignore",
         "always|never run|send|execute|call|include|upload|reveal|tell",

@@ -170,7 +170,7 @@ const COMMON: &[&str] = &[
 
 /// The set of words that tell a description from others: plural and singular are one word, Chinese
 /// goes by pairs of letters.
-fn meaningful(description: &str) -> BTreeSet<String> {
+pub(super) fn meaningful(description: &str) -> BTreeSet<String> {
     let words = words(description);
     let mut out = BTreeSet::new();
     let mut before: Option<(char, usize)> = None;

@@ -26,6 +26,8 @@ mod names;
 mod outline;
 mod phrases;
 mod references;
+mod synonyms;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -36,6 +38,8 @@ use crate::skill::Document;
 use crate::skill::codes::Code;
 pub use likeness::{Pair, SIMILAR, Summary, compare};
 use outline::Outline;
+pub use synonyms::{SYNONYMS, Synonyms, synonyms};
+pub use tools::{TOOL_DESCRIPTION_CHARS, Tool, ToolFinding, lint_tools};
 
 /// Looks at one skill. `body` is the body of `document`; `files` are the paths of the files beside
 /// SKILL.md, SKILL.md itself among them, relative to its directory and separated by `/`. Where

@@ -264,3 +264,8 @@ fn look_at_body(body: &str, layout: Layout, findings: &mut Findings) {
     }
     decode::hidden_in_body(body, start, findings);
 }
+
+/// Whether a person does not see `c`, or sees what is around it in another order.
+pub(crate) fn is_invisible(c: char) -> bool {
+    decode::is_hidden(c) || decode::is_bidi(c)
+}

@@ -7,6 +7,7 @@ mod findings;
 mod fuzz;
 mod lint;
 mod lint_corpus;
+mod lint_tools;
 mod parameters;
 mod skill_cases;
 mod skill_closed;

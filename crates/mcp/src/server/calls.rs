@@ -132,14 +132,19 @@ impl Connection {
                             let args = arguments.get("args").cloned().unwrap_or_default();
                             verb(session, "open", &json!({"ref": reference, "args": args}))?
                         }
-                    Meant::OneOf(tools) => {
+                        Meant::OneOf(tools) => {
                             let text = format!(
                                 "several tools are called {name}: {}; use call with one of these names",
                                 tools.join(", ")
                             );
-                            let request = format!("call {name}");
-                            let reply = session.refuse(origin(), request, "AMBIGUOUS_TOOL", text)?;
-                            Admission::Answered(Box::new(reply))
+                            declined(session, &name, "AMBIGUOUS_TOOL", text)?
+                        }
+                        Meant::Nearest(tools) => {
+                            let text = format!(
+                                "there is no tool {name}; the nearest are {}",
+                                tools.join(", ")
+                            );
+                            declined(session, &name, "UNKNOWN_TOOL", text)?
                         }
                     },
                 };
@@ -243,7 +248,7 @@ impl Connection {
                         },
                         Asking::Never => {
                             let _ = answer.send(json!({"action": "decline"}));
-                            flight.lead.say(declined(&question));
+                            flight.lead.say(unasked(&question));
                         }
                     }
                 }
@@ -415,8 +420,19 @@ fn asking(request: &Request, context: &RequestContext<RoleServer>) -> Asking {
     }
 }
 
+/// A call that is refused before it is one.
+fn declined(
+    session: &mut Session,
+    name: &str,
+    code: &str,
+    text: String,
+) -> Result<Admission, RuntimeError> {
+    let reply = session.refuse(origin(), format!("call {name}"), code, text)?;
+    Ok(Admission::Answered(Box::new(reply)))
+}
+
 /// That a question was declined, with the question.
-fn declined(question: &Value) -> String {
+fn unasked(question: &Value) -> String {
     let message = question.get("message").and_then(Value::as_str).unwrap_or_default();
     let message: String = message.chars().take(300).collect();
     let message = concertina_core::context::disarm(&message);

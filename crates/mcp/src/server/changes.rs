@@ -32,7 +32,7 @@ struct Changed {
 }
 
 /// The mark of a list of tools.
-pub(super) fn mark(tools: &[Tool]) -> Blob {
+fn mark(tools: &[Tool]) -> Blob {
     Blob::of(&serde_json::to_string(tools).unwrap_or_default())
 }
 
@@ -59,6 +59,11 @@ impl Connection {
             prompts: differs(now.prompts, before.prompts),
             resources: differs(now.resources, before.resources),
         }
+    }
+
+    /// Takes note of the tools that the client was told of.
+    pub(super) fn has_listed(&self, tools: &[Tool]) {
+        lock(&self.marks).tools = Some((mark(tools), None));
     }
 
     /// Tells the client at the other end.

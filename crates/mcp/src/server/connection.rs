@@ -15,7 +15,7 @@ use super::changes::Marks;
 use super::desk::Desk;
 use super::gateway::Gateway;
 use super::instructions::instructions;
-use super::notes::Lead;
+use super::notes::{self, Lead};
 use super::{Principal, lock};
 
 /// How a request that has no argument for it names its session, in `_meta`.
@@ -186,7 +186,9 @@ impl Connection {
         let glance = self.apart(move |gateway| gateway.glance(&principal)).await;
         let glance = glance.map_err(|error| broken(&error))?;
         *lock(&self.told) = Some(glance.root.clone());
-        Ok(instructions(&glance.root))
+        let offer = self.gateway.offer();
+        let missing = offer.map(|offer| notes::missing(&offer, None)).unwrap_or_default();
+        Ok(instructions(&glance.root, &missing))
     }
 
     /// Whether the client was told `root` when it connected.

@@ -126,7 +126,9 @@ impl ServerHandler for Handler {
         let (time, scope) = match self.0.gateway.exposure() {
             Exposure::Four => (CONSTANT_MS, CacheScope::Public),
             Exposure::Listed => {
-                list.extend(self.0.visible(&request).await?);
+                let visible = self.0.visible(&request).await?;
+                self.0.has_listed(&visible);
+                list.extend(visible);
                 (CATALOGUE_MS, CacheScope::Private)
             }
         };

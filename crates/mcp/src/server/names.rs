@@ -1,12 +1,15 @@
 //! Names of tools as clients write them.
 
 use concertina_core::catalog::ToolEntry;
+use concertina_core::catalog::search::nearest_names;
 use concertina_core::session::visible_tools;
 use concertina_runtime::Session;
 use concertina_types::{Digest, Ref, ToolName};
 
 /// What the strictest model provider takes as a tool's name, in bytes.
 const ALIAS_BYTES: usize = 64;
+/// Names shown to whoever wrote none that is known.
+const NEAREST: usize = 5;
 /// Digits of the digest in an alias that cannot say the whole name.
 const DIGITS: usize = 8;
 
@@ -47,6 +50,8 @@ pub(super) enum Meant {
     Tool(String),
     /// One of several that are visible.
     OneOf(Vec<String>),
+    /// None; these come nearest.
+    Nearest(Vec<String>),
     /// Something to open, by its reference.
     Opened(String),
 }
@@ -75,15 +80,25 @@ pub(super) fn meant(session: &Session, written: &str) -> Meant {
             return Meant::Opened(Ref::Menu(menu.clone()).to_string());
         }
     }
-    let ends = |tool: &ToolEntry| {
-        let name = tool.name.as_str();
-        name.rsplit_once('/').is_some_and(|(_, plain)| plain == written)
+    let plain =
+        |tool: &ToolEntry| tool.name.as_str().rsplit('/').next().unwrap_or_default().to_owned();
+    let visible = visible_tools(session.state(), &world);
+    let named = |wanted: &str| -> Vec<String> {
+        let named = visible.iter().filter(|tool| plain(tool) == wanted);
+        named.map(|tool| tool.name.to_string()).collect()
     };
-    let mut visible = visible_tools(session.state(), &world);
-    visible.retain(|tool| ends(tool));
-    match visible.as_slice() {
-        [] => Meant::Tool(written.to_owned()),
-        [one] => Meant::Tool(one.name.to_string()),
-        several => Meant::OneOf(several.iter().map(|tool| tool.name.to_string()).collect()),
+    let mut found = named(written);
+    if found.len() > 1 {
+        return Meant::OneOf(found);
     }
+    if let Some(one) = found.pop() {
+        return Meant::Tool(one);
+    }
+    let plains: Vec<String> = visible.iter().map(|tool| plain(tool)).collect();
+    let near = nearest_names(written, plains.iter().map(String::as_str), NEAREST);
+    let mut near: Vec<String> = near.into_iter().flat_map(named).collect();
+    near.sort();
+    near.dedup();
+    near.truncate(NEAREST);
+    if near.is_empty() { Meant::Tool(written.to_owned()) } else { Meant::Nearest(near) }
 }

@@ -244,10 +244,10 @@ impl Session {
         if Arc::ptr_eq(&self.snapshot, workspace.snapshot()) && self.state.snapshot.is_some() {
             return Ok(());
         }
-        let (blob, text) = workspace.stored_snapshot()?;
+        let blob = workspace.stored_snapshot(&self.store)?;
         let before = std::mem::replace(&mut self.snapshot, Arc::clone(workspace.snapshot()));
         if self.state.snapshot != Some(blob)
-            && let Err(error) = self.apply(&Command::Index { snapshot: text })
+            && let Err(error) = self.apply(&Command::Index { snapshot: blob })
         {
             // What is not in the log is not known.
             self.snapshot = before;

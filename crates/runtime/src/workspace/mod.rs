@@ -8,7 +8,7 @@ mod trusted;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use concertina_core::catalog::search::Index;
 use concertina_core::catalog::{
@@ -17,11 +17,12 @@ use concertina_core::catalog::{
 use concertina_core::session::{Settings, Site};
 use concertina_format::config::{ConfigOrigin, SourceProfile};
 use concertina_format::skill::{Document, Mode, Origin, Parsed, parse};
+use concertina_store::{ContentStore, Store};
 use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens};
 
 use crate::doctor::Around;
 use crate::error::RuntimeError;
-use crate::find::Texts;
+use crate::find::{Texts, tool_documents};
 use crate::settings::{Loaded, load_config};
 use crate::sources::{
     Bundled, FileSystem, Place, Places, SkillFile, Source, SourceError, file_name, inventory,
@@ -126,8 +127,8 @@ pub struct Workspace {
     snapshot: Arc<Snapshot>,
     /// What sources found and left out.
     skipped: Vec<Skipped>,
-    /// The snapshot as stored: its text and its address, made once.
-    stored: Option<(Blob, String)>,
+    /// The address of the snapshot, and the store that keeps it.
+    stored: Option<(Blob, Weak<dyn ContentStore>)>,
     bytes_read: u64,
     texts: Texts,
     /// Made from the snapshot when first needed.
@@ -261,17 +262,22 @@ impl Workspace {
         is_other && self.publish(self.snapshot.skills.clone(), self.snapshot.shadowed.clone())
     }
 
-    /// The catalogue as it is stored, with its address.
-    pub fn stored_snapshot(&mut self) -> Result<(Blob, String), RuntimeError> {
-        if let Some(stored) = &self.stored {
-            return Ok(stored.clone());
+    /// Keeps the catalogue in `store` and gives its address. Its text can be large: it is made for a
+    /// store that does not have it, and let go.
+    pub fn stored_snapshot(&mut self, store: &Store) -> Result<Blob, RuntimeError> {
+        let content = Arc::downgrade(&store.content);
+        if let Some((blob, kept)) = &self.stored
+            && kept.ptr_eq(&content)
+        {
+            return Ok(*blob);
         }
         let text = serde_json::to_string(self.snapshot.as_ref()).map_err(|error| {
             RuntimeError::Internal(format!("the catalogue cannot be stored: {error}"))
         })?;
-        let stored = (Blob::of(&text), text);
-        self.stored = Some(stored.clone());
-        Ok(stored)
+        store.content.put(text.as_bytes())?;
+        let blob = Blob::of(&text);
+        self.stored = Some((blob, content));
+        Ok(blob)
     }
 
     /// Reads the skill called `id` as a whole; none where the catalogue has no such skill.
@@ -327,7 +333,8 @@ impl Workspace {
         let mut texts = std::mem::take(&mut self.texts);
         let documents = texts.documents(&self.snapshot, &|entry| self.read(entry).ok());
         self.texts = texts;
-        let index = Arc::new(Index::build(documents));
+        let index =
+            Arc::new(Index::build(documents.into_iter().chain(tool_documents(&self.snapshot))));
         self.index = Some(Arc::clone(&index));
         index
     }

@@ -124,7 +124,8 @@ fn e13_a_search_inside_a_skill_finds_its_sections() {
     for (reference, code) in [
         ("skill:hidden", "MODEL_DISABLED"),
         ("skill:none", "NOT_FOUND"),
-        ("menu:knobs", "BAD_SCOPE"),
+        ("menu:none", "NOT_FOUND"),
+        ("dir:knobs", "BAD_SCOPE"),
     ] {
         let reply = session
             .find(&mut workspace, Origin::model("f"), &within(reference, "llamas"))

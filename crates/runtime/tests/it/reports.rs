@@ -372,8 +372,8 @@ fn report_b83_the_log_holds_what_was_shown_and_not_every_body() {
     let events = session.events().unwrap();
     let size = serde_json::to_string(&events).unwrap().len();
     assert!(size < 20_000, "{size} bytes of events");
-    let (_, snapshot) = workspace.stored_snapshot().unwrap();
-    assert!(!snapshot.contains("Body of"));
+    let blob = workspace.stored_snapshot(session.store()).unwrap();
+    assert!(!session.text(&blob).unwrap().contains("Body of"));
     assert_eq!(*session.state(), fold(&events));
 }
 

@@ -10,6 +10,9 @@ use super::{Budget, Listing, tools};
 use crate::catalog::entry::ToolEntry;
 use crate::catalog::snapshot::Category;
 
+/// Names in one row: clients that cut results cut whole lines.
+const ROW: usize = 10;
+
 /// Names tools and categories like [`tools`]. Where lines for all of them do not fit, they stand in
 /// rows: tools outside the menus first, then as many categories as fit, then what the rest holds.
 pub fn root(
@@ -64,13 +67,13 @@ fn rows(tools: &[String], menus: &[(String, usize)], shown: usize) -> String {
     let left = shown - tools_shown.len();
     let menus_shown = menus.get(..left).unwrap_or(menus);
     let mut text = String::from("<tools>\n");
-    if !tools_shown.is_empty() {
-        let _ = writeln!(text, "- {}", tools_shown.join(", "));
+    for row in tools_shown.chunks(ROW) {
+        let _ = writeln!(text, "- {}", row.join(", "));
     }
-    if !menus_shown.is_empty() {
-        let menus: Vec<String> =
-            menus_shown.iter().map(|(name, count)| format!("menu:{name} ({count})")).collect();
-        let _ = writeln!(text, "- {}", menus.join(", "));
+    for row in menus_shown.chunks(ROW) {
+        let row: Vec<String> =
+            row.iter().map(|(name, count)| format!("menu:{name} ({count})")).collect();
+        let _ = writeln!(text, "- {}", row.join(", "));
     }
     let mut rest = Vec::new();
     if tools_shown.len() < tools.len() {

@@ -1,7 +1,6 @@
 //! What is kept of the documents.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use concertina_types::Ref;
 
@@ -240,7 +239,7 @@ fn term_of<'a>(stems: &Stems, form: Form, text: &'a str) -> std::borrow::Cow<'a,
 #[derive(Debug)]
 pub struct Index {
     pub(super) weights: Weights,
-    pub(super) documents: Vec<Arc<SearchDocumentMeta>>,
+    pub(super) documents: Vec<SearchDocumentMeta>,
     pub(super) postings: Postings,
     /// The terms of every `not_for`. Here `document` counts phrases, and the weight is the share
     /// of the phrase, so that a phrase that is fully met adds up to 1.
@@ -251,7 +250,6 @@ pub struct Index {
     /// The documents that each name calls, ascending.
     pub(super) by_name: HashMap<String, Vec<(u32, Called)>>,
     vocabulary: Vocabulary,
-    analysed: Vec<Arc<Analysed>>,
 }
 
 impl Index {
@@ -274,38 +272,8 @@ impl Index {
         rows.reverse();
         rows.dedup_by(|(a, _), (b, _)| a.key == b.key);
         rows.reverse();
-        let (documents, analysed) = rows.into_iter().unzip();
-        Self::assemble(documents, analysed, vocabulary, weights)
-    }
-
-    /// The same index with one document added or changed; the others are not read again.
-    #[must_use]
-    pub fn with_replaced(&self, document: SearchDocument) -> Self {
-        let mut vocabulary = self.vocabulary.clone();
-        let (meta, counts) = row(document, &Stems::new(), &mut vocabulary);
-        let (mut documents, mut analysed) = (self.documents.clone(), self.analysed.clone());
-        match documents.binary_search_by(|known| known.key.cmp(&meta.key)) {
-            Ok(at) => {
-                documents.splice(at..=at, [meta]);
-                analysed.splice(at..=at, [counts]);
-            }
-            Err(at) => {
-                documents.insert(at, meta);
-                analysed.insert(at, counts);
-            }
-        }
-        Self::assemble(documents, analysed, vocabulary, self.weights.clone())
-    }
-
-    /// The same index without the document `key`.
-    #[must_use]
-    pub fn without(&self, key: &Ref) -> Self {
-        let (mut documents, mut analysed) = (self.documents.clone(), self.analysed.clone());
-        if let Ok(at) = documents.binary_search_by(|known| known.key.cmp(key)) {
-            documents.remove(at);
-            analysed.remove(at);
-        }
-        Self::assemble(documents, analysed, self.vocabulary.clone(), self.weights.clone())
+        let (documents, analysed): (_, Vec<Analysed>) = rows.into_iter().unzip();
+        Self::assemble(documents, &analysed, vocabulary, weights)
     }
 
     /// How many documents there are.
@@ -338,9 +306,9 @@ impl Index {
 
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^24")]
     fn assemble(
-        documents: Vec<Arc<SearchDocumentMeta>>,
-        analysed: Vec<Arc<Analysed>>,
-        vocabulary: Vocabulary,
+        documents: Vec<SearchDocumentMeta>,
+        analysed: &[Analysed],
+        mut vocabulary: Vocabulary,
         weights: Weights,
     ) -> Self {
         let fields: [(f32, f32); FIELDS] = [
@@ -357,7 +325,7 @@ impl Index {
             lengths().sum::<u32>() as f32 / lengths().count().max(1) as f32
         });
         let mut found = Vec::with_capacity(analysed.iter().map(|a| a.counts.len()).sum());
-        for (number, document) in (0u32..).zip(&analysed) {
+        for (number, document) in (0u32..).zip(analysed) {
             let mut per_time = [0.0f32; FIELDS];
             for (((per_time, length), average), (weight, b)) in
                 per_time.iter_mut().zip(document.lengths).zip(averages).zip(fields)
@@ -379,13 +347,16 @@ impl Index {
         let terms = vocabulary.terms.len();
         let postings = Postings::collect(terms, &found);
         let mut by_name: HashMap<String, Vec<(u32, Called)>> = HashMap::new();
-        for (number, document) in (0u32..).zip(&analysed) {
+        for (number, document) in (0u32..).zip(analysed) {
             for (name, called) in &document.called {
                 by_name.entry(name.clone()).or_default().push((number, *called));
             }
         }
+        let name_words = name_words(&documents, &vocabulary);
+        // What the words were is needed to build and not to search.
+        vocabulary.words = HashMap::new();
         let mut index = Self {
-            name_words: name_words(&documents, &vocabulary),
+            name_words,
             against: Postings::default(),
             against_documents: Vec::new(),
             postings,
@@ -393,18 +364,17 @@ impl Index {
             weights,
             documents,
             vocabulary,
-            analysed,
         };
-        index.weigh_against();
+        index.weigh_against(analysed);
         index
     }
 
     /// Gives each term of each `not_for` its share of the phrase. Words that the name or the
     /// description holds as well do not tell the document from its sibling: they have none.
-    fn weigh_against(&mut self) {
+    fn weigh_against(&mut self, analysed: &[Analysed]) {
         let mut found = Vec::new();
         let mut phrases = Vec::new();
-        for (document, analysed) in (0u32..).zip(&self.analysed) {
+        for (document, analysed) in (0u32..).zip(analysed) {
             for phrase in &analysed.against {
                 let own = Field::Name.bit() | Field::Description.bit();
                 let telling: Vec<_> = phrase
@@ -434,7 +404,7 @@ impl Index {
 }
 
 /// Words of names that are long enough to be misspelt, in alphabetical order.
-fn name_words(documents: &[Arc<SearchDocumentMeta>], vocabulary: &Vocabulary) -> Vec<NameWord> {
+fn name_words(documents: &[SearchDocumentMeta], vocabulary: &Vocabulary) -> Vec<NameWord> {
     let mut words = Vec::new();
     for document in documents {
         text::terms(&document.name, &mut |form, word| {
@@ -455,7 +425,7 @@ fn row(
     document: SearchDocument,
     stems: &Stems,
     vocabulary: &mut Vocabulary,
-) -> (Arc<SearchDocumentMeta>, Arc<Analysed>) {
+) -> (SearchDocumentMeta, Analysed) {
     let mut seen: Vec<(u32, u8)> = Vec::new();
     let mut lengths = [0u32; FIELDS];
     let mut add = |field: u8, text: &str| {
@@ -525,7 +495,7 @@ fn row(
     let called = called.into();
     let SearchDocument { key, kind, title, name, group, .. } = document;
     (
-        Arc::new(SearchDocumentMeta { key, kind, title, name, group }),
-        Arc::new(Analysed { counts, lengths, against, called }),
+        SearchDocumentMeta { key, kind, title, name, group },
+        Analysed { counts, lengths, against, called },
     )
 }

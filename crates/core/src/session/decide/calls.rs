@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::super::answer::Refusal;
 use super::super::command::Origin;
+use super::super::state::State;
 use super::super::ticket::Intent;
 use super::super::visibility::{self, visible_tools};
 use super::draft::{Deciding, actor};
@@ -23,7 +24,7 @@ const COMMAND_GROUP: &str = "command";
 impl<'a> Deciding<'a> {
     pub(super) fn call(&mut self, origin: &Origin, name: ToolName, arguments: Value) {
         let request = format!("call {name}");
-        let tool = match self.callable(&name) {
+        let tool = match self.callable(self.state, &name) {
             Ok(tool) => tool,
             Err(refusal) => return self.refuse(origin, request, refusal),
         };
@@ -116,9 +117,13 @@ impl<'a> Deciding<'a> {
     }
 
     /// The tool called `name`, where it is visible and needs no consent, or why it cannot be called.
-    pub(super) fn callable(&self, name: &ToolName) -> Result<&'a ToolEntry, Refusal> {
+    pub(super) fn callable(
+        &self,
+        state: &State,
+        name: &ToolName,
+    ) -> Result<&'a ToolEntry, Refusal> {
         let Some(tool) = self.world.snapshot.tool(name) else {
-            let visible = visible_tools(self.state, self.world);
+            let visible = visible_tools(state, self.world);
             let near =
                 nearest_names(name.as_str(), visible.iter().map(|tool| tool.name.as_str()), 5);
             let some = || visible.iter().map(|tool| tool.name.as_str()).take(5).collect();
@@ -131,7 +136,7 @@ impl<'a> Deciding<'a> {
             };
             return Err(Refusal::new("UNKNOWN_TOOL", format!("there is no tool {name}; {hint}")));
         };
-        let verdict = visibility::tool(self.state, self.world, tool);
+        let verdict = visibility::tool(state, self.world, tool);
         let text = verdict.reasons.first().map(|reason| reason.text.clone()).unwrap_or_default();
         match verdict.effect {
             Effect::Allow => Ok(tool),

@@ -13,7 +13,7 @@ use crate::catalog::listing::{self, Budget};
 use crate::catalog::{NeedsSkill, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
 
-impl Deciding<'_> {
+impl<'a> Deciding<'a> {
     pub(super) fn open_menu(&mut self, origin: &Origin, menu: &str) {
         let reference = Ref::Menu(menu.to_owned());
         if !has_menu(self.state, self.world, menu) {
@@ -29,18 +29,11 @@ impl Deciding<'_> {
                 Refusal::new("NOT_FOUND", text),
             );
         }
-        let verdict = visibility(self.state, self.world, &reference, origin.subject);
-        if let (false, Some(reason)) = (verdict.callable, verdict.reasons.first()) {
-            let refusal = Refusal::new(reason.code.clone(), reason.text.clone());
-            return self.refuse(origin, format!("open {reference}"), refusal);
-        }
-        // A menu stands inside others: they open with it.
-        let mut after = self.state.clone();
-        for level in levels(menu) {
-            if after.menus.insert(level.to_owned()) {
-                self.fact(actor(origin), Fact::MenuOpened { menu: level.to_owned() });
-            }
-        }
+        let opens = match self.closed_menus(origin, menu) {
+            Err(refusal) => return self.refuse(origin, format!("open {reference}"), refusal),
+            Ok(opens) => opens,
+        };
+        let after = self.unfold(origin, opens);
         let tools: Vec<&ToolEntry> = visible_tools(&after, self.world)
             .into_iter()
             .filter(|tool| tool.needs_skill == NeedsSkill::No && is_inside(&tool.category, menu))
@@ -62,12 +55,18 @@ impl Deciding<'_> {
 
     pub(super) fn open_tool(&mut self, origin: &Origin, name: &ToolName, lines: Option<LineRange>) {
         let reference = Ref::Tool(name.clone());
-        let tool = match self.callable(name) {
+        let (tool, opens) = match self.unfoldable(origin, name) {
             Err(refusal) => return self.refuse(origin, format!("open {reference}"), refusal),
-            Ok(tool) => tool,
+            Ok(found) => found,
         };
+        let opened = match opens.last() {
+            Some(menu) => disarm(&format!("Opened menu:{menu}, which holds it.\n")),
+            None => String::new(),
+        };
+        self.unfold(origin, opens);
+        let room = limits::RESULT_BYTES.saturating_sub(opened.len());
         let definition = tool.definition();
-        let text = excerpt_within(&definition, lines, limits::RESULT_BYTES, |page| {
+        let text = excerpt_within(&definition, lines, room, |page| {
             let range = format!("{}-{} of {}", page.lines.first, page.lines.last, page.total);
             let next = page.next().map(|next| format!("{reference}{next}"));
             let mut attributes = Vec::new();
@@ -81,7 +80,51 @@ impl Deciding<'_> {
         });
         let tokens = self.world.counter.count(&text);
         let disclosed = vec![Disclosed { reference, kind: DisclosureKind::Tool, tokens }];
-        self.answer(origin, text, false, disclosed);
+        self.answer(origin, opened + &text, false, disclosed);
+    }
+
+    /// The tool called `name`, and the menus that have to open for it to be callable: whoever asks for
+    /// one tool by its name has chosen already.
+    fn unfoldable(
+        &self,
+        origin: &Origin,
+        name: &ToolName,
+    ) -> Result<(&'a ToolEntry, Vec<&'a str>), Refusal> {
+        let Some(entry) = self.world.snapshot.tool(name) else {
+            return self.callable(self.state, name).map(|tool| (tool, Vec::new()));
+        };
+        let refused = match self.callable(self.state, name) {
+            Ok(tool) => return Ok((tool, Vec::new())),
+            Err(refused) => refused,
+        };
+        let opens = self.closed_menus(origin, &entry.category)?;
+        let after = opened(self.state, &opens);
+        // What would stay hidden opens nothing.
+        self.callable(&after, name).map(|tool| (tool, opens)).map_err(|_| refused)
+    }
+
+    /// The levels of `menu` that are closed, outermost first, or why one of them may not be opened.
+    fn closed_menus<'m>(&self, origin: &Origin, menu: &'m str) -> Result<Vec<&'m str>, Refusal> {
+        let closed = levels(menu).filter(|level| !self.state.menus.contains(*level));
+        let mut opens = Vec::new();
+        for level in closed {
+            let reference = Ref::Menu(level.to_owned());
+            let verdict = visibility(self.state, self.world, &reference, origin.subject);
+            if let (false, Some(reason)) = (verdict.callable, verdict.reasons.first()) {
+                return Err(Refusal::new(reason.code.clone(), reason.text.clone()));
+            }
+            opens.push(level);
+        }
+        Ok(opens)
+    }
+
+    /// Opens the menus `opens`, and gives the state after that.
+    fn unfold(&mut self, origin: &Origin, opens: Vec<&str>) -> State {
+        let after = opened(self.state, &opens);
+        for menu in opens {
+            self.fact(actor(origin), Fact::MenuOpened { menu: menu.to_owned() });
+        }
+        after
     }
 
     pub(super) fn close(&mut self, origin: &Origin, reference: &Ref) {
@@ -151,6 +194,13 @@ impl Deciding<'_> {
         };
         self.refuse(origin, format!("close {reference}"), Refusal::new("NOT_OPEN", text));
     }
+}
+
+/// `state` with the menus `opens` open.
+fn opened(state: &State, opens: &[&str]) -> State {
+    let mut after = state.clone();
+    after.menus.extend(opens.iter().map(|menu| (*menu).to_owned()));
+    after
 }
 
 /// Whether `category` is `menu` or stands inside it.

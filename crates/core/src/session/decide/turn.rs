@@ -64,14 +64,13 @@ impl Deciding<'_> {
         self.fact(Actor::System, Fact::SettingsChanged { settings });
     }
 
-    pub(super) fn index(&mut self, snapshot: String) {
-        if self.state.snapshot == Some(Blob::of(&snapshot)) {
+    pub(super) fn index(&mut self, snapshot: Blob) {
+        if self.state.snapshot == Some(snapshot) {
             return;
         }
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let (skills, tools) =
             (count(self.world.snapshot.skills.len()), count(self.world.snapshot.tools.len()));
-        let snapshot = self.keep(snapshot);
         self.fact(Actor::System, Fact::CatalogIndexed { snapshot, skills, tools });
     }
 

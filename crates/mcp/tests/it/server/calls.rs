@@ -56,9 +56,10 @@ async fn i07_what_destroys_is_hidden_until_a_rule_allows_it_by_name() {
     assert!(!root.contains("sea/wipe"), "{root}");
     assert!(!client.text("find", json!({"query": "delete everything"})).await.contains("wipe"));
     let allowed = Room::new()
-        .file("concertina.toml", "[policy]\nallow = [\"tool:sea/wipe\"]\n")
+        .file("../config/concertina/concertina.toml", "[policy]\nallow = [\"tool:sea/wipe\"]\n")
         .server("sea", &[]);
-    assert!(allowed.client().await.call("sea/wipe", json!({})).await.contains("wiped"));
+    let said = allowed.client().await.call("sea/wipe", json!({})).await;
+    assert!(said.contains("wiped"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,15 +79,15 @@ async fn a_tool_called_by_its_own_name_runs_through_the_same_gate() {
 async fn gateway_16_two_tools_of_one_name_are_both_there_and_neither_is_guessed() {
     let room = Room::new().server("sea", &[]).server("lake", &[]);
     let client = room.client().await;
-    let ambiguous = client.text("echo", json!({"text": "ahoy"})).await;
-    assert!(ambiguous.starts_with("error AMBIGUOUS_TOOL"), "{ambiguous}");
-    assert!(ambiguous.contains("lake/echo") && ambiguous.contains("sea/echo"), "{ambiguous}");
     // There are more than are shown at once, so each server is a menu.
     for server in ["sea", "lake"] {
         client.text("open", json!({"ref": format!("menu:{server}")})).await;
         let tool = format!("{server}/echo");
         assert!(client.call(&tool, json!({"text": "ahoy"})).await.contains("ahoy"), "{server}");
     }
+    let ambiguous = client.text("echo", json!({"text": "ahoy"})).await;
+    assert!(ambiguous.starts_with("error AMBIGUOUS_TOOL"), "{ambiguous}");
+    assert!(ambiguous.contains("lake/echo") && ambiguous.contains("sea/echo"), "{ambiguous}");
 }
 
 #[test]
@@ -188,7 +189,8 @@ async fn gateway_40_where_nobody_can_be_asked_the_answer_says_so_first() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn gateway_46_a_question_waits_for_another_request_where_each_stands_for_itself() {
-    let gateway = sea().open().await;
+    let room = sea();
+    let gateway = room.open().await;
     let client = Client::raw(Handler::new(gateway.clone(), None));
     let meta = modern(&json!({"elicitation": {"form": {}}}));
     let call = json!({"name": "call", "arguments": {"tool": "sea/ask"}, "_meta": meta});

@@ -15,7 +15,8 @@ fn harbour() -> Room {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_revision_in_use_is_served_as_itself() {
-    let gateway = harbour().open().await;
+    let room = harbour();
+    let gateway = room.open().await;
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let client = Client::with(&gateway, revision, json!({}), None).await;
         assert_eq!(client.hello["protocolVersion"], revision);
@@ -31,7 +32,8 @@ async fn every_revision_in_use_is_served_as_itself() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn gateway_14_and_71_a_request_that_stands_for_itself_says_how_long_its_answer_holds() {
-    let gateway = harbour().open().await;
+    let room = harbour();
+    let gateway = room.open().await;
     let client = Client::raw(Handler::new(gateway, None));
     let meta = modern(&json!({}));
     let found = client.result("server/discover", json!({"_meta": meta})).await;

@@ -42,7 +42,7 @@ pub(crate) fn fixture() -> PathBuf {
 
 /// A workspace and what stands behind it.
 pub(crate) struct Room {
-    directory: tempfile::TempDir,
+    directory: Arc<tempfile::TempDir>,
     servers: Vec<(String, Vec<String>)>,
     exposure: Exposure,
     store: Store,
@@ -50,7 +50,7 @@ pub(crate) struct Room {
 
 impl Room {
     pub(crate) fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = Arc::new(tempfile::tempdir().unwrap());
         std::fs::create_dir(directory.path().join("work")).unwrap();
         Self { directory, servers: Vec::new(), exposure: Exposure::Four, store: Store::memory() }
     }
@@ -125,7 +125,8 @@ impl Room {
     }
 
     pub(crate) fn gateway(&self, pool: Arc<Pool>) -> Arc<Gateway> {
-        let variable = |_: &str| None;
+        let config = self.path("../config").to_str().unwrap().to_owned();
+        let variable = |name: &str| (name == "XDG_CONFIG_HOME").then(|| config.clone());
         let options = WorkspaceOptions::only(self.path("../state"), &variable);
         let workspace = Workspace::open(&self.path(""), options).unwrap();
         let options = GatewayOptions { exposure: self.exposure };
@@ -134,7 +135,9 @@ impl Room {
 
     /// A client of a gateway of its own, which has shaken hands.
     pub(crate) async fn client(&self) -> Client {
-        Client::of(&self.open().await).await
+        let mut client = Client::of(&self.open().await).await;
+        client.room = Some(Arc::clone(&self.directory));
+        client
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -151,6 +154,8 @@ pub(crate) struct Client {
     waiting: Waiting,
     heard: Arc<Mutex<Vec<Value>>>,
     news: Arc<Notify>,
+    /// Stays as long as the client does.
+    room: Option<Arc<tempfile::TempDir>>,
     /// What `initialize` was answered.
     pub(crate) hello: Value,
 }
@@ -213,6 +218,7 @@ impl Client {
             waiting,
             heard,
             news,
+            room: None,
             hello: Value::Null,
         }
     }

@@ -13,7 +13,8 @@ fn harbour() -> Room {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_connections_never_see_each_other() {
-    let gateway = harbour().open().await;
+    let room = harbour();
+    let gateway = room.open().await;
     let (one, two) = (Client::of(&gateway).await, Client::of(&gateway).await);
     one.text("open", json!({"ref": "menu:harbour"})).await;
     let result = one.call("harbour/bell_001", json!({})).await;
@@ -108,7 +109,8 @@ async fn k13_policy_holds_in_what_is_seen_and_in_what_is_done() {
         "{}\n[policy]\ndeny = [\"tool:harbour/bell_013\"]\n[policy.principals.anna]\nallow = [\"tool:harbour/bell_001\"]\n",
         many_tools(30)
     );
-    let gateway = Room::new().file("concertina.toml", &settings).open().await;
+    let room = Room::new().file("concertina.toml", &settings);
+    let gateway = room.open().await;
     let owner = Client::of(&gateway).await;
     let menu = owner.text("open", json!({"ref": "menu:harbour"})).await;
     assert!(menu.contains("bell_012") && !menu.contains("bell_013"), "{menu}");

@@ -11,7 +11,7 @@ fn library() -> Room {
         .file("skills/tides/notes.md", "Rüsselsheim, 潮汐\n")
         .file(
             "skills/greet/SKILL.md",
-            "---\nname: greet\ndescription: Greets a ship.\nparameters:\n  - name: ship\n    type: string\n    required: true\n    description: Its name.\n  - name: guns\n    type: integer\n    default: 1\n---\nGreet {{ship}} with {{guns}} guns.\n",
+            "---\nname: greet\ndescription: Greets a ship.\nparameters:\n  - name: ship\n    type: string\n    required: true\n    description: Its name.\n  - name: guns\n    type: integer\n    default: 1\n---\nGreet the ship.\n",
         )
         .file(
             "skills/quiet/SKILL.md",
@@ -38,7 +38,7 @@ async fn a_skill_is_a_prompt_for_the_person_who_may_open_it() {
     let given = json!({"name": "greet", "arguments": {"ship": "Aurora", "guns": "21"}});
     let prompt = client.result("prompts/get", given).await;
     let said = prompt["messages"][0]["content"]["text"].as_str().unwrap();
-    assert!(said.contains("Greet Aurora with 21 guns."), "{said}");
+    assert!(said.contains("{\"guns\":21,\"ship\":\"Aurora\"}"), "{said}");
     assert_eq!(prompt["messages"][0]["role"], "user");
     let said = client.result("prompts/get", json!({"name": "quiet"})).await;
     assert!(said.to_string().contains("Only a person opens this."), "{said}");

@@ -8,8 +8,9 @@ use super::kit::{Client, Room, many_tools, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn gateway_01_and_70_the_four_tools_are_few_and_the_same_bytes_with_any_catalogue() {
-    let few = Room::new().server("small", &["--bare", "--tools", "10"]).open().await;
-    let many = Room::new().server("large", &["--bare", "--tools", "5000"]).open().await;
+    let small = Room::new().server("small", &["--bare", "--tools", "10"]);
+    let large = Room::new().server("large", &["--bare", "--tools", "5000"]);
+    let (few, many) = (small.open().await, large.open().await);
     let mut lists = Vec::new();
     for gateway in [&few, &many, &many] {
         let client = Client::of(gateway).await;
