@@ -28,9 +28,9 @@ def directly(place, server, **client):
     return spoken(place.programs[server], place, **client)
 
 
-def through(place, **client):
+def through(place, *options, **client):
     client.setdefault("mode", "legacy")
-    return spoken([CONCERTINA, "mcp"], place, **client)
+    return spoken([CONCERTINA, "mcp", *options], place, **client)
 
 
 def words(result):

@@ -9,6 +9,7 @@ mod script;
 
 use std::path::PathBuf;
 
+use self::install::{Node, Python};
 use crate::Outcome;
 use crate::summary::Tally;
 use crate::workspace::Workspace;
@@ -63,6 +64,20 @@ struct Stage {
     scripts: PathBuf,
     /// Where programs are installed.
     cache: PathBuf,
+}
+
+impl Stage {
+    /// What scripts are told by their environment.
+    fn variables(&self, python: &Python, node: &Node) -> [(&'static str, PathBuf); 5] {
+        [
+            ("PEERS_CONCERTINA", self.concertina.clone()),
+            ("PEERS_PYTHON", python.program()),
+            ("PEERS_NODE", node.program()),
+            ("PEERS_MODULES", node.module("")),
+            // Nothing is written beside the scripts.
+            ("PYTHONDONTWRITEBYTECODE", PathBuf::from("1")),
+        ]
+    }
 }
 
 /// Runs the chosen cases; true when none failed. The last line printed is the summary.

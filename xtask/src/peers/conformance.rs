@@ -8,7 +8,7 @@ mod table;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -23,6 +23,9 @@ use crate::workspace::Workspace;
 /// For one run of one suite.
 const LIMIT: Duration = Duration::from_mins(2);
 
+/// Client scenarios at once. Most of them wait for programs to start.
+const AT_ONCE: usize = 3;
+
 /// One run of one version of the suite.
 #[derive(Debug)]
 struct Suite {
@@ -30,48 +33,104 @@ struct Suite {
     revision: &'static str,
     version: &'static str,
     package: &'static str,
-    /// Which scenarios it runs.
-    scenarios: &'static [&'static str],
+    part: Part,
+}
+
+/// What Concertina is to the suite.
+#[derive(Debug)]
+enum Part {
+    /// The server, for the scenarios that these words choose.
+    Server(&'static [&'static str]),
+    /// The client, in these scenarios. Those about logging in want a browser and are left out.
+    Client(&'static [&'static str]),
 }
 
 const STABLE: &str = "@modelcontextprotocol/conformance";
 const DRAFT: &str = "conformance-draft";
+const DRAFT_VERSION: &str = "0.2.0-alpha.12";
 const SUITES: &[Suite] = &[
     Suite {
         revision: "2025-06-18",
         version: "0.1.16",
         package: STABLE,
-        scenarios: &["--suite", "all", "--spec-version", "2025-06-18"],
+        part: Part::Server(&["--suite", "all", "--spec-version", "2025-06-18"]),
     },
     Suite {
         revision: "2025-11-25",
         version: "0.1.16",
         package: STABLE,
-        scenarios: &["--suite", "all", "--spec-version", "2025-11-25"],
+        part: Part::Server(&["--suite", "all", "--spec-version", "2025-11-25"]),
     },
     Suite {
         revision: "2025-11-25",
-        version: "0.2.0-alpha.12",
+        version: DRAFT_VERSION,
         package: DRAFT,
-        scenarios: &["--requirements", "2025-11-25"],
+        part: Part::Server(&["--requirements", "2025-11-25"]),
     },
     Suite {
         revision: "2026-07-28",
-        version: "0.2.0-alpha.12",
+        version: DRAFT_VERSION,
         package: DRAFT,
-        scenarios: &["--requirements", "2026-07-28"],
+        part: Part::Server(&["--requirements", "2026-07-28"]),
+    },
+    Suite {
+        revision: "2025-11-25",
+        version: DRAFT_VERSION,
+        package: DRAFT,
+        part: Part::Client(&[
+            "initialize",
+            "tools_call",
+            "elicitation-sep1034-client-defaults",
+            "sse-retry",
+            "json-schema-2020-12-preservation",
+        ]),
+    },
+    Suite {
+        revision: "2026-07-28",
+        version: DRAFT_VERSION,
+        package: DRAFT,
+        part: Part::Client(&[
+            "tools_call",
+            "request-metadata",
+            "sep-2322-client-request-state",
+            "http-standard-headers",
+            "http-custom-headers",
+            "http-invalid-tool-headers",
+            "json-schema-ref-no-deref",
+            "json-schema-2020-12-preservation",
+        ]),
     },
 ];
 
 impl Suite {
     fn name(&self) -> String {
-        let words = format!("conformance_{}_{}_is_as_recorded", self.revision, self.version);
+        let Self { revision, version, .. } = self;
+        let words = format!("conformance_{revision}_{version}_{}_is_as_recorded", self.side());
         words.replace(['-', '.'], "_")
+    }
+
+    fn side(&self) -> &'static str {
+        match self.part {
+            Part::Server(_) => "server",
+            Part::Client(_) => "client",
+        }
     }
 
     /// Which of its tools the server shows: with all of them they would stand in a closed menu.
     fn tools(&self) -> &'static str {
         if self.revision < "2026" { "--before-2026" } else { "--since-2026" }
+    }
+
+    /// A row without a result.
+    fn row(&self, scenario: &str) -> Row {
+        Row {
+            revision: self.revision.to_owned(),
+            version: self.version.to_owned(),
+            side: self.side().to_owned(),
+            scenario: scenario.to_owned(),
+            result: String::new(),
+            checks: Vec::new(),
+        }
     }
 }
 
@@ -93,9 +152,7 @@ pub(super) fn run(
             Err(why) => Verdict::Skipped(why.clone()),
             Ok((python, node)) => match measure(stage, python, node, suite) {
                 Err(why) => Verdict::Failed(why.to_string()),
-                Ok(found) => {
-                    table::settle(&mut rows, suite.revision, suite.version, found, choice.record)
-                }
+                Ok(found) => table::settle(&mut rows, &suite.row(""), found, choice.record),
             },
         };
         cases.push((suite.name(), verdict));
@@ -106,22 +163,48 @@ pub(super) fn run(
     Ok(cases)
 }
 
-/// Runs one suite against a gateway of its own.
+/// Runs one suite and reads what it found.
 fn measure(stage: &Stage, python: &Python, node: &Node, suite: &Suite) -> Outcome<Vec<Row>> {
     let results = tempfile::tempdir()?;
-    let gateway = Gateway::start(stage, python, suite.tools())?;
-    let mut command = Command::new(node.program());
-    command
-        .arg(node.module(suite.package).join("dist/index.js"))
-        .args(["server", "--url", &gateway.url(), "--output-dir"])
-        .arg(results.path())
-        .args(suite.scenarios)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut child = command.spawn()?;
+    let program = |word: &str| {
+        let mut command = Command::new(node.program());
+        command.arg(node.module(suite.package).join("dist/index.js")).arg(word);
+        command.arg("--output-dir").arg(results.path());
+        command
+    };
+    match suite.part {
+        Part::Server(words) => {
+            let gateway = Gateway::start(stage, python, suite.tools())?;
+            wait(silently(program("server").args(["--url", &gateway.url()]).args(words))?)?;
+        }
+        Part::Client(scenarios) => {
+            let script = stage.scripts.join("conformance_client.py");
+            // The suite cuts this at blanks, so a path that holds one cannot be named.
+            let client = format!("{} -W ignore {}", python.program().display(), script.display());
+            for some in scenarios.chunks(AT_ONCE) {
+                let start = |scenario: &&str| {
+                    let mut command = program("client");
+                    command.args(["--spec-version", suite.revision, "--scenario", scenario]);
+                    command.args(["--command", &client]).envs(stage.variables(python, node));
+                    silently(&mut command)
+                };
+                for child in some.iter().map(start).collect::<Outcome<Vec<_>>>()? {
+                    wait(child)?;
+                }
+            }
+        }
+    }
+    let rows = rows(results.path(), suite)?;
+    if rows.is_empty() { Err("the suite ran no scenario".into()) } else { Ok(rows) }
+}
+
+fn silently(command: &mut Command) -> Outcome<Child> {
+    Ok(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
+}
+
+/// Waits for the suite's end. Its exit code says whether everything passed, which is not asked here.
+fn wait(mut child: Child) -> Outcome<()> {
     let end = Instant::now() + LIMIT;
-    // Its exit code says whether everything passed, which is not asked here.
     while child.try_wait()?.is_none() {
         if Instant::now() >= end {
             child.kill()?;
@@ -130,9 +213,7 @@ fn measure(stage: &Stage, python: &Python, node: &Node, suite: &Suite) -> Outcom
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    drop(gateway);
-    let rows = rows(results.path(), suite)?;
-    if rows.is_empty() { Err("the suite ran no scenario".into()) } else { Ok(rows) }
+    Ok(())
 }
 
 /// One row for each directory of results.
@@ -150,10 +231,10 @@ fn rows(results: &Path, suite: &Suite) -> Outcome<Vec<Row>> {
     Ok(rows)
 }
 
-/// `server-NAME-2026-01-31T01-02-03-456Z`, without what differs between runs.
+/// `NAME-2026-01-31T01-02-03-456Z`, with `server-` before it on that side, without what differs between runs.
 fn scenario(directory: &str) -> Option<&str> {
     const TIME: usize = "-2026-01-31T01-02-03-456Z".len();
-    let name = directory.strip_prefix("server-")?;
+    let name = directory.strip_prefix("server-").unwrap_or(directory);
     name.get(..name.len().checked_sub(TIME)?)
 }
 
@@ -176,13 +257,7 @@ fn row(suite: &Suite, scenario: &str, checks: &Value) -> Row {
         (true, true, false) => (table::PASSED, Vec::new()),
         (true, true, true) => ("not applicable", with("SKIPPED")),
     };
-    Row {
-        revision: suite.revision.to_owned(),
-        version: suite.version.to_owned(),
-        scenario: scenario.to_owned(),
-        result: result.to_owned(),
-        checks: ids,
-    }
+    Row { result: result.to_owned(), checks: ids, ..suite.row(scenario) }
 }
 
 #[cfg(test)]
@@ -194,7 +269,7 @@ mod test {
     #[test]
     fn a_scenario_is_named_without_its_time() {
         assert_eq!(scenario("server-tools-list-2026-01-31T01-02-03-456Z"), Some("tools-list"));
-        assert_eq!(scenario("client-tools-list-2026-01-31T01-02-03-456Z"), None);
+        assert_eq!(scenario("tools_call-2026-01-31T01-02-03-456Z"), Some("tools_call"));
         assert_eq!(scenario("server-x"), None);
     }
 
@@ -221,6 +296,6 @@ mod test {
 
     #[test]
     fn suites_have_names_of_their_own() {
-        assert_eq!(SUITES[3].name(), "conformance_2026_07_28_0_2_0_alpha_12_is_as_recorded");
+        assert_eq!(SUITES[3].name(), "conformance_2026_07_28_0_2_0_alpha_12_server_is_as_recorded");
     }
 }

@@ -124,11 +124,7 @@ fn command(stage: &Stage, path: &Path, needs: &Needs, names: &[String]) -> Comma
         .args(["-u", "-W", "ignore"])
         .arg(path)
         .args(names)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("PEERS_CONCERTINA", &stage.concertina)
-        .env("PEERS_PYTHON", needs.shared.program())
-        .env("PEERS_NODE", needs.node.program())
-        .env("PEERS_MODULES", needs.node.module(""))
+        .envs(stage.variables(&needs.shared, &needs.node))
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     if let Some(own) = &needs.own {

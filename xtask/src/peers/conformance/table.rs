@@ -7,8 +7,7 @@ use crate::peers::{Record, Verdict};
 
 const BEGIN: &str = "<!-- written by cargo xtask test --peers --bless: begin -->";
 const END: &str = "<!-- end -->";
-const HEAD: &str =
-    "| revision | suite | scenario | result | checks | why |\n|---|---|---|---|---|---|\n";
+const HEAD: &str = "| revision | suite | Concertina is the | scenario | result | checks | why |\n|---|---|---|---|---|---|---|\n";
 
 /// Why a scenario does not pass, in our own words, by the start of its name. A scenario that passes needs none.
 const REASONS: &[(&str, &str)] = &[
@@ -25,6 +24,9 @@ const REASONS: &[(&str, &str)] = &[
     ),
     ("input-required-result-", OWN_QUESTION),
     ("json-schema-2020-12", OWN_NAMES),
+    ("request-metadata", OLD_FIRST),
+    ("http-standard-headers", OLD_FIRST),
+    ("http-custom-headers", "an argument is checked before it is sent, and `null` is no boolean"),
     ("http-custom-header-server-validation", "no tool of ours repeats an argument in a header"),
     (
         "server-stateless",
@@ -35,6 +37,7 @@ const NO_SUBSCRIPTIONS: &str = "changes of one resource cannot be subscribed to"
 const NO_SAMPLING: &str = "servers may not ask for a completion at the client's cost";
 const OWN_QUESTION: &str =
     "a server's questions are asked one at a time, under a key and a state of Concertina's own";
+const OLD_FIRST: &str = "a server of unknown age is asked in the older way first";
 const OWN_NAMES: &str = "a tool is listed as `SERVER__TOOL`, or not at all when there are many";
 
 /// The result that needs no reason.
@@ -45,6 +48,8 @@ pub(super) const PASSED: &str = "passed";
 pub(super) struct Row {
     pub(super) revision: String,
     pub(super) version: String,
+    /// `server` or `client`: what Concertina is in it.
+    pub(super) side: String,
     pub(super) scenario: String,
     pub(super) result: String,
     /// The checks that made it so, by the suite's own ids.
@@ -60,12 +65,13 @@ pub(super) fn read(document: &str) -> Outcome<Vec<Row>> {
     };
     let mut rows = Vec::new();
     for line in table.lines().filter(|line| line.starts_with("| 20")) {
-        let Ok([revision, version, scenario, result, checks, _]) = <[_; 6]>::try_from(cells(line))
+        let Ok([revision, version, side, scenario, result, checks, _]) =
+            <[_; 7]>::try_from(cells(line))
         else {
-            return Err(format!("not a row of six cells: {line}").into());
+            return Err(format!("not a row of seven cells: {line}").into());
         };
         let checks = checks.split(", ").filter(|id| !id.is_empty()).map(str::to_owned).collect();
-        rows.push(Row { revision, version, scenario, result, checks });
+        rows.push(Row { revision, version, side, scenario, result, checks });
     }
     Ok(rows)
 }
@@ -74,27 +80,25 @@ pub(super) fn read(document: &str) -> Outcome<Vec<Row>> {
 pub(super) fn write(document: &str, rows: &[Row]) -> Outcome<String> {
     let (before, _, after) = parts(document)?;
     let mut rows: Vec<&Row> = rows.iter().collect();
-    rows.sort_by_key(|row| (&row.revision, &row.version, &row.scenario));
+    rows.sort_by_key(|row| (&row.side, &row.revision, &row.version, &row.scenario));
     let mut table = HEAD.to_owned();
     for row in rows {
         let why = REASONS.iter().find(|(start, _)| row.scenario.starts_with(start));
         let why = why.filter(|_| row.result != PASSED).map_or("", |(_, why)| why);
-        let Row { revision, version, scenario, result, checks } = row;
+        let Row { revision, version, side, scenario, result, checks } = row;
         let checks = checks.join(", ");
-        writeln!(table, "| {revision} | {version} | `{scenario}` | {result} | {checks} | {why} |")?;
+        writeln!(
+            table,
+            "| {revision} | {version} | {side} | `{scenario}` | {result} | {checks} | {why} |"
+        )?;
     }
     Ok(format!("{before}{BEGIN}\n{table}{END}{after}"))
 }
 
-/// Compares what one suite found with its rows, or puts it in their place.
-pub(super) fn settle(
-    rows: &mut Vec<Row>,
-    revision: &str,
-    version: &str,
-    found: Vec<Row>,
-    record: Record,
-) -> Verdict {
-    let own = |row: &Row| row.revision == revision && row.version == version;
+/// Compares what one suite found with its rows, or puts it in their place. `suite` is any row of it.
+pub(super) fn settle(rows: &mut Vec<Row>, suite: &Row, found: Vec<Row>, record: Record) -> Verdict {
+    let of = |row: &Row| (row.revision.clone(), row.version.clone(), row.side.clone());
+    let own = |row: &Row| of(row) == of(suite);
     if record == Record::Replace {
         rows.retain(|row| !own(row));
         rows.extend(found);
@@ -148,6 +152,7 @@ mod test {
         Row {
             revision: "2025-06-18".to_owned(),
             version: "0.1.16".to_owned(),
+            side: "server".to_owned(),
             scenario: scenario.to_owned(),
             result: result.to_owned(),
             checks: checks.iter().map(|id| (*id).to_owned()).collect(),
@@ -156,7 +161,7 @@ mod test {
 
     fn settled(rows: &[Row], found: &[Row], record: Record) -> (Verdict, Vec<Row>) {
         let mut rows = rows.to_vec();
-        let verdict = settle(&mut rows, "2025-06-18", "0.1.16", found.to_vec(), record);
+        let verdict = settle(&mut rows, &row("", "", &[]), found.to_vec(), record);
         (verdict, rows)
     }
 
@@ -189,10 +194,12 @@ mod test {
 
     #[test]
     fn a_table_belongs_to_its_suite() {
-        let other = Row { version: "0.2.0".to_owned(), ..row("a", "failed", &["x"]) };
+        let known = row("a", "failed", &["x"]);
+        let newer = Row { version: "0.2.0".to_owned(), ..known.clone() };
+        let client = Row { side: "client".to_owned(), ..known.clone() };
         let found = [row("a", "passed", &[])];
-        let (_, rows) = settled(std::slice::from_ref(&other), &found, Record::Replace);
-        assert_eq!(rows, [other, found[0].clone()]);
+        let (_, rows) = settled(&[newer.clone(), client.clone(), known], &found, Record::Replace);
+        assert_eq!(rows, [newer, client, found[0].clone()]);
     }
 
     #[test]
