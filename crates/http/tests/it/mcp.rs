@@ -171,7 +171,7 @@ async fn security_89_a_session_of_somebody_else_is_not_there() {
     let answer = service.rpc(ANN, Some(&session), "tools/call", params()).await;
     assert!(answer.text().contains("skill:tides"), "{answer:?}");
     let ended = service.send(Method::DELETE, ANN, &[("mcp-session-id", &session)], "").await;
-    assert!(ended.status.is_success(), "{ended:?}");
+    assert_eq!(ended.status, StatusCode::NO_CONTENT, "{ended:?}");
     let gone = service.rpc(ANN, Some(&session), "tools/call", params()).await;
     assert_eq!(gone.status, StatusCode::NOT_FOUND);
 }
