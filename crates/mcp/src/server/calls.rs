@@ -43,7 +43,7 @@ enum Asking {
 /// What one request led to, before it is put into words.
 enum Step {
     Answered(Box<Reply>),
-    Admitted(concertina_core::session::Ticket),
+    Started(Flight),
 }
 
 impl Connection {
@@ -75,18 +75,26 @@ impl Connection {
             self.gateway.look().await;
         }
         let window = request.said("windowId").map(str::to_owned);
-        let step = self.step(&desk, name, arguments, window, request.is_alone, &mut lead);
-        let response = match step.await {
+        let cancel = Cancel::default();
+        let step = self.step(&desk, name, arguments, window, &cancel);
+        let step = tokio::select! {
+            step = step => step,
+            // A command of a skill stops; what is admitted still has to be on the record.
+            never = stop(&context, &cancel) => match never {},
+        };
+        let response = match step {
             Err(error) => refused(error.code(), &error.to_string()).into(),
-            Ok(Step::Answered(reply)) => {
+            Ok((Step::Answered(reply), shown)) => {
+                self.mention(shown, request.is_alone, &mut lead);
                 self.complain(&wanted, &reply, &mut lead);
                 match reply.answer {
                     Some(answer) => result(lead, &answer, Extra::default()).into(),
                     None => refused("INTERNAL", "the request has no answer").into(),
                 }
             }
-            Ok(Step::Admitted(ticket)) => {
-                let flight = launch(&self.gateway, Arc::clone(&desk), origin(), ticket, lead);
+            Ok((Step::Started(mut flight), shown)) => {
+                self.mention(shown, request.is_alone, &mut lead);
+                flight.lead = lead;
                 self.follow(flight, desk, &request, &context).await
             }
         };
@@ -96,65 +104,70 @@ impl Connection {
         Ok(response)
     }
 
-    /// What happens in the session: everything of a request but the run of a tool.
+    /// What happens in the session, up to the start of a tool; and what was shown of the index.
     async fn step(
         &self,
-        desk: &Desk,
+        desk: &Arc<Desk>,
         name: String,
         arguments: Value,
         window: Option<String>,
-        is_alone: bool,
-        lead: &mut Lead,
-    ) -> Result<Step, RuntimeError> {
-        let gateway = Arc::clone(&self.gateway);
-        let (step, shown) = desk
-            .work(move |seat| {
-                let mut shown = seat.bring_up(&gateway)?.map(Shown::Index);
-                if let Some(window) = window
-                    && let Some(again) = seat.enter(&window)?
-                {
-                    shown = Some(Shown::Again(again));
+        cancel: &Cancel,
+    ) -> Result<(Step, Option<Shown>), RuntimeError> {
+        let (gateway, cancel) = (Arc::clone(&self.gateway), cancel.clone());
+        let whose = Arc::clone(desk);
+        desk.work(move |seat| {
+            let mut shown = seat.bring_up(&gateway)?.map(Shown::Index);
+            if let Some(window) = window
+                && let Some(again) = seat.enter(&window)?
+            {
+                shown = Some(Shown::Again(again));
+            }
+            let session = &mut seat.session;
+            let verb = |session: &mut Session, name: &str, arguments: &Value| {
+                let reply = gateway.with_workspace(|workspace| {
+                    session.verb(workspace, origin(), name, arguments, false, &cancel)
+                });
+                reply.map(|reply| Admission::Answered(Box::new(reply)))
+            };
+            let admission = match name.as_str() {
+                "call" => session.admit_written(origin(), &arguments)?,
+                "find" | "open" | "close" => verb(session, &name, &arguments)?,
+                _ => match meant(session, &name) {
+                    Meant::Tool(tool) => session.admit(origin(), &tool, arguments)?,
+                    Meant::Opened(reference) => {
+                        let args = arguments.get("args").cloned().unwrap_or_default();
+                        verb(session, "open", &json!({"ref": reference, "args": args}))?
+                    }
+                    Meant::OneOf(tools) => {
+                        let text = format!(
+                            "several tools are called {name}: {}; use call with one of these names",
+                            tools.join(", ")
+                        );
+                        declined(session, &name, "AMBIGUOUS_TOOL", text)?
+                    }
+                    Meant::Nearest(tools) => {
+                        let text = format!(
+                            "there is no tool {name}; the nearest are {}",
+                            tools.join(", ")
+                        );
+                        declined(session, &name, "UNKNOWN_TOOL", text)?
+                    }
+                },
+            };
+            // Started here, so that whatever becomes of the request, it runs on the record.
+            let step = match admission {
+                Admission::Answered(reply) => Step::Answered(reply),
+                Admission::Admitted(ticket) => {
+                    Step::Started(launch(&gateway, whose, origin(), ticket))
                 }
-                let session = &mut seat.session;
-                let verb = |session: &mut Session, name: &str, arguments: &Value| {
-                    let cancel = Cancel::default();
-                    let reply = gateway.with_workspace(|workspace| {
-                        session.verb(workspace, origin(), name, arguments, false, &cancel)
-                    });
-                    reply.map(|reply| Admission::Answered(Box::new(reply)))
-                };
-                let admission = match name.as_str() {
-                    "call" => session.admit_written(origin(), &arguments)?,
-                    "find" | "open" | "close" => verb(session, &name, &arguments)?,
-                    _ => match meant(session, &name) {
-                        Meant::Tool(tool) => session.admit(origin(), &tool, arguments)?,
-                        Meant::Opened(reference) => {
-                            let args = arguments.get("args").cloned().unwrap_or_default();
-                            verb(session, "open", &json!({"ref": reference, "args": args}))?
-                        }
-                        Meant::OneOf(tools) => {
-                            let text = format!(
-                                "several tools are called {name}: {}; use call with one of these names",
-                                tools.join(", ")
-                            );
-                            declined(session, &name, "AMBIGUOUS_TOOL", text)?
-                        }
-                        Meant::Nearest(tools) => {
-                            let text = format!(
-                                "there is no tool {name}; the nearest are {}",
-                                tools.join(", ")
-                            );
-                            declined(session, &name, "UNKNOWN_TOOL", text)?
-                        }
-                    },
-                };
-                let step = match admission {
-                    Admission::Answered(reply) => Step::Answered(reply),
-                    Admission::Admitted(ticket) => Step::Admitted(ticket),
-                };
-                Ok((step, shown))
-            })
-            .await?;
+            };
+            Ok((step, shown))
+        })
+        .await
+    }
+
+    /// Says what was shown of the index, where the client does not have it.
+    fn mention(&self, shown: Option<Shown>, is_alone: bool, lead: &mut Lead) {
         match shown {
             Some(Shown::Again(text)) => lead.say(text),
             // The words at connecting hold the root; where each request stands for itself, nobody
@@ -162,7 +175,6 @@ impl Connection {
             Some(Shown::Index(text)) if !is_alone && !self.was_told(&text) => lead.say(text),
             Some(Shown::Index(_)) | None => {}
         }
-        Ok(step)
     }
 
     /// Says which servers are missing, where that may be why something was not found.
@@ -405,6 +417,13 @@ impl Wanted {
             },
         }
     }
+}
+
+/// Stops what runs once the client takes the request back.
+async fn stop(context: &RequestContext<RoleServer>, cancel: &Cancel) -> std::convert::Infallible {
+    context.ct.cancelled().await;
+    cancel.stop();
+    std::future::pending().await
 }
 
 fn origin() -> Origin {
