@@ -80,6 +80,9 @@ pub(crate) enum Command {
     /// Measure how well requests reach the tool that serves them
     #[command(subcommand)]
     Eval(EvalCommand),
+    /// Look at the MCP servers behind, log in to one, approve what changed
+    #[command(subcommand)]
+    Upstream(UpstreamCommand),
     /// Count the tokens of a file, or of standard input with `-`
     Tokens(TokensArgs),
     /// End servers when whoever started them is gone
@@ -269,6 +272,34 @@ pub(crate) enum ToolCommand {
         /// Count one of each pair of tools that are easily mistaken for each other
         #[arg(long)]
         dedupe: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum UpstreamCommand {
+    /// List the servers that settings name, and how they stand; starts none
+    List {
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Log in to a server at an address
+    Login {
+        /// The server's name
+        server: String,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Show how tools changed after they were approved, and new skills, and approve them as they are now
+    Approve {
+        /// The server's name
+        server: String,
+        /// This tool only
+        tool: Option<String>,
+        /// Show what changed and what is new, and approve nothing
+        #[arg(long)]
+        list: bool,
+        #[command(flatten)]
+        place: PlaceArgs,
     },
 }
 

@@ -90,12 +90,13 @@ impl From<std::io::Error> for CliError {
 fn exit_of(code: &str) -> Exit {
     match code {
         "NOT_FOUND" | "UNKNOWN_TOOL" | "NO_SUCH_PART" | "NO_SUCH_FILE" | "NO_SUCH_LINES"
-        | "SKILL_GONE" | "NOT_OPEN" | "UNKNOWN_CALL" => Exit::NotFound,
+        | "SKILL_GONE" | "NOT_OPEN" | "UNKNOWN_CALL" | "UPSTREAM_UNKNOWN" => Exit::NotFound,
         "BAD_ARGUMENTS" | "BAD_REF" | "BAD_SCOPE" | "NOT_CLOSABLE" | "NOT_TEXT" => Exit::Usage,
         "SQL_ERROR" | "TOO_LARGE" | "FILE_TOO_LARGE" | "REQUIRES_CYCLE" => Exit::Findings,
         "UNREADABLE" | "TIMEOUT" | "CANCELLED" | "NOT_STARTED" | "LOST" | "TOOL_GONE"
         | "DATABASE_MISSING" | "DATABASE_CORRUPT" | "SEED_MISSING" | "SEED_FAILED"
         | "INTERRUPTED" | "BUSY" | "NO_DIRECTORY" => Exit::Environment,
+        code if code.starts_with("UPSTREAM_") => Exit::Environment,
         _ => Exit::Denied,
     }
 }

@@ -109,12 +109,12 @@ pub(crate) fn open(
     Ok(workspace)
 }
 
-/// That `number` skills and tools wait for trust, and what to do.
+/// That `number` skills, tools and servers wait for trust, and what to do.
 pub(crate) fn waiting(workspace: &Workspace, number: usize) -> String {
     let them = if number == 1 {
-        "skill or tool of this workspace waits"
+        "skill, tool or server of this workspace waits"
     } else {
-        "skills and tools of this workspace wait"
+        "skills, tools and servers of this workspace wait"
     };
     format!(
         "note: {number} {them} for trust, and the model does not see what waits; look at it, then: concertina trust {} [UNTRUSTED]",

@@ -1,5 +1,6 @@
 //! The MCP servers behind a workspace, for commands of any kind.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -39,11 +40,11 @@ pub(crate) fn pool(
     out: &mut Output,
 ) -> Result<Arc<Pool>, CliError> {
     let definitions = definitions(workspace, out);
-    pool_of(definitions, workspace, handle, learn)
+    pool_of(definitions, workspace.root(), handle, learn)
 }
 
 /// The servers that settings define; what is wrong with the settings is said.
-fn definitions(workspace: &Workspace, out: &mut Output) -> Vec<Definition> {
+pub(crate) fn definitions(workspace: &Workspace, out: &mut Output) -> Vec<Definition> {
     let definitions = workspace.definitions(&place::variable);
     for (path, found) in &definitions.findings {
         if found.severity != Severity::Info {
@@ -53,16 +54,17 @@ fn definitions(workspace: &Workspace, out: &mut Output) -> Vec<Definition> {
     definitions.servers
 }
 
-fn pool_of(
+/// The servers of `definitions`, for a workspace in `root`.
+pub(crate) fn pool_of(
     definitions: Vec<Definition>,
-    workspace: &Workspace,
+    root: &Path,
     handle: Handle,
     learn: bool,
 ) -> Result<Arc<Pool>, CliError> {
     let guard = std::env::current_exe()
         .ok()
         .map(|program| vec![program.to_string_lossy().into_owned(), GUARD.to_owned()]);
-    let options = PoolOptions::new(place::home()?, workspace.root().to_owned(), handle);
+    let options = PoolOptions::new(place::home()?, root.to_owned(), handle);
     Ok(Pool::new(definitions, PoolOptions { learn, guard, ..options }))
 }
 
@@ -73,7 +75,7 @@ pub(crate) fn attach(workspace: &mut Workspace, out: &mut Output) -> Result<(), 
         return Ok(());
     }
     let runtime = runtime()?;
-    let pool = pool_of(definitions, workspace, runtime.handle().clone(), false)?;
+    let pool = pool_of(definitions, workspace.root(), runtime.handle().clone(), false)?;
     workspace.attach(Arc::clone(&pool) as _);
     // One workspace a command; a second one would bring its own servers.
     let _ = ATTENDED.set((runtime, pool));

@@ -18,6 +18,7 @@ mod tool_lint;
 mod touch;
 mod transcript;
 mod trust;
+mod upstream;
 
 use crate::args::{Arguments, Command, SkillCommand};
 use crate::error::CliError;
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Touch(args) => touch::run(&args, out),
         Command::Trust(args) => trust::run(&args, out),
         Command::Session(command) => session::run(command, out),
+        Command::Upstream(command) => upstream::run(&command, out),
         Command::Mcp(args) => mcp::run(&args, out),
         Command::Audit(command) => audit::run(&command, out),
         Command::Eval(command) => eval::run(&command, out),

@@ -31,8 +31,12 @@ impl<'a> Compared<'a> {
         let each = self.tools.iter().zip(&self.schemas);
         each.map(|(tool, schema)| Tool {
             name: tool.name.as_str(),
-            server: tool.server.as_deref().unwrap_or_default(),
-            own: tool.name_on_server(),
+            // A tool of the settings is told apart by its group, as one of a server by that.
+            server: tool.server.as_deref().or_else(|| tool.name.group()).unwrap_or_default(),
+            own: match (&tool.server, tool.name.as_str().rsplit_once('/')) {
+                (None, Some((_, own))) => own,
+                _ => tool.name_on_server(),
+            },
             description: &tool.description,
             schema,
         })

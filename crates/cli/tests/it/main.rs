@@ -31,3 +31,4 @@ mod touching;
 mod transcripts;
 mod trust;
 mod turns;
+mod upstream;

@@ -44,6 +44,8 @@ const ROWS: &str = r#"//- rows.jsonl
 
 const BELL: &str = "//- skills/bell/SKILL.md\n---\nname: bell\ndescription: Rings.\npaths: '*.rope'\n---\nRing !`date`.\n";
 
+const SERVERS: &str = r#"{"mcpServers": {"tower": {"command": "/no/such/program"}}}"#;
+
 #[test]
 fn every_command_writes_what_its_schema_says() {
     let place = Place::harbour();
@@ -52,7 +54,7 @@ fn every_command_writes_what_its_schema_says() {
     write(
         &place.work(),
         &format!(
-            "//- model.json\n{script}\n{ROWS}//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n{BELL}"
+            "//- model.json\n{script}\n{ROWS}//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n//- .mcp.json\n{SERVERS}\n{BELL}"
         ),
     );
     place.trust();
@@ -82,6 +84,8 @@ fn every_command_writes_what_its_schema_says() {
         ("tool-menu", &["tool", "menu"]),
         ("tool-menu", &["tool", "menu", "--dedupe"]),
         ("tool-lint", &["tool", "lint"]),
+        ("upstream-list", &["upstream", "list"]),
+        ("upstream-approve", &["upstream", "approve", "tower"]),
         ("find", &["find", "high water"]),
         ("find", &["find", "quantum chromodynamics"]),
         ("explain", &["explain", "skill:tides", "--query", "water"]),

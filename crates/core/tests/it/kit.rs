@@ -219,12 +219,8 @@ impl Bench {
     }
 
     pub(crate) fn says(&mut self, text: &str, calls: Vec<ModelCall>) {
-        let fact = Fact::ModelReplied {
-            text: concertina_types::Blob::of(text),
-            tokens: count(text),
-            calls,
-            usage: None,
-        };
+        let fact =
+            Fact::ModelReplied { text: Blob::of(text), tokens: count(text), calls, usage: None };
         self.apply(Command::Observe(Box::new(fact), vec![text.to_owned()]));
     }
 
@@ -284,11 +280,8 @@ impl Bench {
     pub(crate) fn run(&mut self, tool: &str, output: &str) -> Decision {
         let (origin, mut decision) = self.call(tool, json!({}));
         let ticket = intent(&mut decision).admit(&self.log).unwrap();
-        let outcome = concertina_types::CallOutcome::Done {
-            exit: 0,
-            output: concertina_types::Blob::of(output),
-            dropped: 0,
-        };
+        let outcome =
+            concertina_types::CallOutcome::Done { exit: 0, output: Blob::of(output), dropped: 0 };
         let output = output.to_owned();
         self.apply(Command::Done { origin, id: ticket.id(), outcome, output })
     }

@@ -17,6 +17,14 @@ pub(super) struct From<T> {
     pub(super) it: T,
 }
 
+impl From<Prompt> {
+    /// The prompt's name at its server.
+    pub(super) fn plain(&self) -> &str {
+        let name = self.it.name.strip_prefix(&self.server);
+        name.and_then(|name| name.strip_prefix('/')).unwrap_or(&self.it.name)
+    }
+}
+
 /// Everything that servers bring besides tools, at one moment.
 #[derive(Debug, Default)]
 pub(super) struct Brought {
@@ -64,6 +72,16 @@ impl Brought {
             is_first
         });
         brought
+    }
+
+    /// The prompt called `name`: by its whole name, or by the name at its server where exactly one
+    /// is called so.
+    pub(super) fn prompt(&self, name: &str) -> Option<&From<Prompt>> {
+        let whole = self.prompts.iter().find(|prompt| prompt.it.name == name);
+        whole.or_else(|| {
+            let mut named = self.prompts.iter().filter(|prompt| prompt.plain() == name);
+            named.next().filter(|_| named.next().is_none())
+        })
     }
 
     /// The server that serves `uri`: it has it in a list, or a shape that fits.

@@ -51,7 +51,7 @@ impl Connection {
         &self,
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> CallToolResponse {
+    ) -> Result<CallToolResponse, ErrorData> {
         let request = self.request(&context);
         if let Some(handle) = &call.request_state {
             return self.go_on(handle, call.input_responses, &request, &context).await;
@@ -64,8 +64,8 @@ impl Connection {
         let mut lead = Lead::default();
         let desk = match self.desk(&request, named.as_deref(), &mut lead).await {
             Ok(Ok(desk)) => desk,
-            Ok(Err(refusal)) => return refused(&refusal.code, &refusal.message).into(),
-            Err(error) => return refused(error.code(), &error.to_string()).into(),
+            Ok(Err(refusal)) => return Ok(refused(&refusal.code, &refusal.message).into()),
+            Err(error) => return Ok(refused(error.code(), &error.to_string()).into()),
         };
         self.gateway.look().await;
         let arguments = Value::Object(arguments);
@@ -93,7 +93,7 @@ impl Connection {
         if self.gateway.exposure() == Exposure::Listed && !request.is_alone {
             self.tell(&request, &context.peer).await;
         }
-        response
+        Ok(response)
     }
 
     /// What happens in the session: everything of a request but the run of a tool.
@@ -277,15 +277,15 @@ impl Connection {
         answers: Option<InputResponses>,
         request: &Request,
         context: &RequestContext<RoleServer>,
-    ) -> CallToolResponse {
+    ) -> Result<CallToolResponse, ErrorData> {
         let Some(parked) = self.gateway.parking.fetch(handle, &request.principal) else {
             let text = "no call of yours waits under this request state: it was answered, or it waited too long; call again";
-            return refused("STATE_UNKNOWN", text).into();
+            return Err(ErrorData::invalid_params(text, None));
         };
         let Parked { flight, answer, desk, .. } = parked;
         let said = answers.and_then(|mut answers| answers.remove(QUESTION));
         let _ = answer.send(said.unwrap_or_else(cancelled));
-        self.follow(flight, desk, request, context).await
+        Ok(self.follow(flight, desk, request, context).await)
     }
 
     /// Tells the client what a server said, as far as the client asked for it.

@@ -145,7 +145,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        Ok(self.0.call(request, context).await)
+        self.0.call(request, context).await
     }
 
     async fn list_prompts(

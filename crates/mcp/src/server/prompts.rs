@@ -9,7 +9,7 @@ use concertina_types::{Ref, SkillId, Subject};
 use rmcp::ErrorData;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, ListPromptsResult,
-    PaginatedRequestParams, Prompt, PromptArgument, PromptMessage, Role,
+    PaginatedRequestParams, Prompt, PromptArgument, PromptMessage, ResultType, Role,
 };
 use serde_json::{Map, Value};
 
@@ -46,7 +46,7 @@ impl Connection {
                     .map(Listed::Skill);
                 let brought = gateway.brought();
                 let others = brought.prompts.iter().filter(|prompt| {
-                    is_allowed(session.settings(), &principal, &prompt.server, plain(prompt))
+                    is_allowed(session.settings(), &principal, &prompt.server, prompt.plain())
                 });
                 let others = others.map(|prompt| Listed::Other(Box::new(prompt.it.clone())));
                 let all: Vec<Listed> = skills.chain(others).collect();
@@ -81,8 +81,7 @@ impl Connection {
         let is_skill =
             SkillId::new(&wanted.name).is_ok_and(|id| self.gateway.snapshot().skill(&id).is_some());
         let brought = self.gateway.brought();
-        let other = brought.prompts.iter().find(|prompt| prompt.it.name == wanted.name);
-        match other.filter(|_| !is_skill) {
+        match brought.prompt(&wanted.name).filter(|_| !is_skill) {
             Some(prompt) => self.ask_for_prompt(prompt, wanted, request).await,
             None => self.open_prompt(wanted, request).await,
         }
@@ -95,13 +94,13 @@ impl Connection {
         request: &Request,
     ) -> Result<GetPromptResponse, ErrorData> {
         let mut params = Map::new();
-        params.insert("name".to_owned(), plain(prompt).into());
+        params.insert("name".to_owned(), prompt.plain().into());
         if let Some(arguments) = wanted.arguments {
             params.insert("arguments".to_owned(), Value::Object(arguments));
         }
-        let name = plain(prompt);
-        let result = self.ask(&prompt.server, name, Ask::Prompt, params, request).await?;
-        let result: GetPromptResult = understood(result)?;
+        let result = self.ask(&prompt.server, prompt.plain(), Ask::Prompt, params, request).await?;
+        let mut result: GetPromptResult = understood(result)?;
+        result.result_type = Some(ResultType::COMPLETE);
         Ok(result.into())
     }
 
@@ -160,12 +159,6 @@ impl Listed {
             Self::Other(prompt) => &prompt.name,
         }
     }
-}
-
-/// A prompt as its server calls it.
-fn plain(prompt: &From<Prompt>) -> &str {
-    let name = prompt.it.name.strip_prefix(&prompt.server);
-    name.and_then(|name| name.strip_prefix('/')).unwrap_or(&prompt.it.name)
 }
 
 fn prompt(skill: &LoadedSkill) -> Prompt {

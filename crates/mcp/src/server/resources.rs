@@ -7,7 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, CompleteRequestParams, CompleteResult, ListResourceTemplatesResult,
     ListResourcesResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, ResourceTemplate,
+    ReadResourceResponse, ReadResourceResult, Reference, ResourceTemplate, ResultType,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -91,6 +91,9 @@ impl Connection {
         params.insert("uri".to_owned(), wanted.uri.into());
         let result = self.ask(&server, RESOURCES, Ask::Resource, params, request).await?;
         let mut result: ReadResourceResult = understood(result)?;
+        // A server of an older revision says neither.
+        result.result_type = Some(ResultType::COMPLETE);
+        result.ttl_ms = Some(result.ttl_ms.unwrap_or_default());
         // Whoever reads it may be somebody else than the server thinks.
         result.cache_scope = Some(CacheScope::Private);
         Ok(result.into())
@@ -105,10 +108,10 @@ impl Connection {
         let brought = self.gateway.brought();
         let (server, name, of) = match &wanted.r#ref {
             Reference::Prompt(prompt) => {
-                let known = brought.prompts.iter().find(|known| known.it.name == prompt.name);
-                let Some(known) = known else { return Ok(CompleteResult::default()) };
-                let plain = prompt.name.strip_prefix(&format!("{}/", known.server));
-                let plain = plain.unwrap_or(&prompt.name).to_owned();
+                let Some(known) = brought.prompt(&prompt.name) else {
+                    return Ok(CompleteResult::default());
+                };
+                let plain = known.plain().to_owned();
                 (known.server.clone(), plain.clone(), json!({"type": "ref/prompt", "name": plain}))
             }
             Reference::Resource(resource) => {
@@ -126,7 +129,10 @@ impl Connection {
         if let Some(context) = &wanted.context {
             params.insert("context".to_owned(), json!(context));
         }
-        understood(self.ask(&server, &name, Ask::Completion, params, request).await?)
+        let result = self.ask(&server, &name, Ask::Completion, params, request).await?;
+        let mut result: CompleteResult = understood(result)?;
+        result.result_type = Some(ResultType::COMPLETE);
+        Ok(result)
     }
 
     /// Asks a server for something that it brings under `name`, where the policy lets this principal

@@ -189,27 +189,28 @@ async fn gateway_40_where_nobody_can_be_asked_the_answer_says_so_first() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn gateway_46_a_question_waits_for_another_request_where_each_stands_for_itself() {
-    let room = sea();
-    let gateway = room.open().await;
-    let client = Client::raw(Handler::new(gateway.clone(), None));
-    let meta = modern(&json!({"elicitation": {"form": {}}}));
-    let call = json!({"name": "call", "arguments": {"tool": "sea/ask"}, "_meta": meta});
-    let asked = client.result("tools/call", call.clone()).await;
-    assert_eq!(asked["resultType"], "input_required", "{asked}");
-    let (key, question) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
-    assert_eq!(question["method"], "elicitation/create");
-    assert_eq!(question["params"]["message"], "Which colour?");
-    let mut retry = call;
-    retry["requestState"] = asked["requestState"].clone();
-    retry["inputResponses"] = json!({key: {"action": "accept", "content": {"colour": "green"}}});
-    // Nobody else can bring the answer, and it counts once.
-    let other = Client::raw(Handler::new(gateway, Some("anna".to_owned())));
-    let stolen = other.result("tools/call", retry.clone()).await;
-    assert!(text(&stolen).starts_with("error STATE_UNKNOWN"), "{stolen}");
-    let done = client.result("tools/call", retry.clone()).await;
-    assert!(text(&done).contains("green"), "{done}");
-    let again = client.result("tools/call", retry).await;
-    assert!(text(&again).starts_with("error STATE_UNKNOWN"), "{again}");
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let room = Room::new().server("sea", &["--revision", revision]);
+        let gateway = room.open().await;
+        let client = Client::raw(Handler::new(gateway.clone(), None));
+        let meta = modern(&json!({"elicitation": {"form": {}}}));
+        let call = json!({"name": "call", "arguments": {"tool": "sea/ask"}, "_meta": meta});
+        let asked = client.result("tools/call", call.clone()).await;
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        let (key, question) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
+        assert_eq!(question["method"], "elicitation/create");
+        assert_eq!(question["params"]["message"], "Which colour?");
+        let mut retry = call;
+        retry["requestState"] = asked["requestState"].clone();
+        let answer = json!({"action": "accept", "content": {"colour": "green"}});
+        retry["inputResponses"] = json!({key: answer});
+        // Nobody else can bring the answer, and it counts once.
+        let other = Client::raw(Handler::new(gateway, Some("anna".to_owned())));
+        assert_eq!(other.error("tools/call", retry.clone()).await.0, -32602);
+        let done = client.result("tools/call", retry.clone()).await;
+        assert!(text(&done).contains("green"), "{revision}: {done}");
+        assert_eq!(client.error("tools/call", retry).await.0, -32602);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

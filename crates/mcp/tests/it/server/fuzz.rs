@@ -70,21 +70,22 @@ fn room() -> Room {
     let mut settings = String::from(
         "[menu.east]\ntitle = \"East\"\n[menu.\"east/inner\"]\ntitle = \"Inner\"\n[menu.west]\ntitle = \"West\"\n[policy]\ndeny = [\"tool:a/four\", \"tool:b/two\", \"tool:b/barred\"]\n",
     );
+    let sql = "kind = \"sqlite\"\nseed = \"seed.sql\"\n";
     for (name, menu, locked, _) in TOOLS {
-        settings.push_str(&format!(
-            "[tool.\"{name}\"]\ndescription = \"Says {name}.\"\nkind = \"sqlite\"\nseed = \"seed.sql\"\n"
-        ));
-        if *locked {
-            settings.push_str("needs_skill = [\"keys\"]\n");
+        let place = if *locked {
+            "needs_skill = [\"keys\"]".to_owned()
         } else {
-            settings.push_str(&format!("category = \"{menu}\"\n"));
-        }
+            format!("category = \"{menu}\"")
+        };
+        let tool = format!("[tool.\"{name}\"]\ndescription = \"Says {name}.\"\n{sql}{place}\n");
+        settings.push_str(&tool);
     }
     // Menus are there where tools are too many to be shown at once.
     for number in 0..26 {
-        settings.push_str(&format!(
-            "[tool.\"z/filler_{number}\"]\ndescription = \"Fills.\"\nkind = \"sqlite\"\nseed = \"seed.sql\"\ncategory = \"rest\"\n"
-        ));
+        let tool = format!(
+            "[tool.\"z/filler_{number}\"]\ndescription = \"Fills.\"\n{sql}category = \"rest\"\n"
+        );
+        settings.push_str(&tool);
     }
     Room::new()
         .file("concertina.toml", &settings)

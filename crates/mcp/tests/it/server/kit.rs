@@ -20,7 +20,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 use tokio::sync::{Notify, oneshot};
 
 /// Longer than anything that is expected to happen takes.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_mins(1);
 
 /// The fixture server beside this program; built where it is missing.
 pub(crate) fn fixture() -> PathBuf {
