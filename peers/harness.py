@@ -62,6 +62,7 @@ class Place:
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="peers-", dir=os.environ.get("PEERS_TMP")))
         self.workspace = self.root / "workspace"
         self.workspace.mkdir()
+        self.files = self.workspace / "files"
         self.environment = {
             "PATH": os.environ["PATH"],
             # Some clients give a server no other variables, so everything has to lie below it.
@@ -134,7 +135,9 @@ def git(place):
 
 
 def filesystem(place):
-    files = place.directory("files")
+    # Inside the workspace: that is the root which Concertina tells, and this server prefers it to its arguments.
+    files = place.files
+    files.mkdir(exist_ok=True)
     (files / "note.txt").write_text("first line\nsecond line\n")
     return [NODE, module("server-filesystem"), str(files)]
 
