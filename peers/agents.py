@@ -37,7 +37,7 @@ def shown(model, offered):
 
 @case
 async def codex_finds_opens_and_calls():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         command, args, environment = server(place)
         with Model(CALLS, lambda tool: {"name": tool, "namespace": "mcp__concertina"}) as model:
             home = place.directory("codex")
@@ -70,7 +70,7 @@ required = true
 
 @case
 async def opencode_finds_opens_and_calls():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         command, args, environment = server(place)
         with Model(CALLS, lambda tool: f"concertina_{tool}") as model:
             (place.workspace / "opencode.json").write_text(json.dumps({
@@ -103,7 +103,7 @@ def opencode():
 
 @case
 async def gemini_finds_opens_and_calls():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         command, args, environment = server(place)
         with Model(CALLS, lambda tool: f"mcp_concertina_{tool}") as model:
             settings = place.directory(".gemini")

@@ -22,7 +22,7 @@ async def inspector(place, *arguments, target=None, limit=45):
 
 @case
 async def inspector_lists_the_four_tools():
-    with Place(["everything"]) as place:
+    async with Place(["everything"]) as place:
         listed = await inspector(place, "--method", "tools/list")
         names = {tool["name"] for tool in listed["tools"]}
         equal(sorted({"find", "open", "call", "close"} - names), [], "tools that are missing")
@@ -30,7 +30,7 @@ async def inspector_lists_the_four_tools():
 
 @case
 async def inspector_calls_a_real_server_through_concertina():
-    with Place(["everything", "time"]) as place:
+    async with Place(["everything", "time"]) as place:
         arguments = json.dumps({"tool": "everything/echo", "args": {"message": "from the inspector"}})
         result = await inspector(
             place, "--method", "tools/call", "--tool-name", "call", "--tool-args-json", arguments)
@@ -39,7 +39,7 @@ async def inspector_calls_a_real_server_through_concertina():
 
 @case
 async def inspector_finds_and_opens():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         query = json.dumps({"query": "convert a time between timezones"})
         found = await inspector(place, "--method", "tools/call", "--tool-name", "find", "--tool-args-json", query)
         holds(json.dumps(found), "time/convert_time", "what was found")
@@ -50,7 +50,7 @@ async def inspector_finds_and_opens():
 
 @case
 async def inspector_speaks_over_http():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         async with serving(place) as url:
             listed = await inspector(place, "--method", "tools/list", target=[url])
             names = {tool["name"] for tool in listed["tools"]}
@@ -63,7 +63,7 @@ async def inspector_speaks_over_http():
 
 @case
 async def inspector_of_the_new_era_lists_and_calls():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         async with serving(place) as url:
             listed = await inspector(place, "--method", "tools/list", "--protocol-era", "modern", target=[url])
             names = {tool["name"] for tool in listed["tools"]}
@@ -72,7 +72,7 @@ async def inspector_of_the_new_era_lists_and_calls():
 
 @case
 async def inspector_finds_no_fault_in_the_schemas():
-    with Place(["everything", "time"]) as place:
+    async with Place(["everything", "time"]) as place:
         await inspector(place, "--method", "tools/list", "--strict")
 
 
@@ -87,7 +87,7 @@ async def converts(client):
 
 @case
 async def python_client_2025_11_25_over_stdio():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         async with through(place, mode="legacy") as client:
             equal(client.protocol_version, "2025-11-25", "the revision")
             await converts(client)
@@ -95,7 +95,7 @@ async def python_client_2025_11_25_over_stdio():
 
 @case
 async def python_client_2025_11_25_over_http():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         async with serving(place) as url, Client(url, mode="legacy") as client:
             equal(client.protocol_version, "2025-11-25", "the revision")
             await converts(client)
@@ -103,7 +103,7 @@ async def python_client_2025_11_25_over_http():
 
 @case
 async def python_client_2026_07_28_over_stdio():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         async with through(place, mode="auto") as client:
             equal(client.protocol_version, "2026-07-28", "the revision")
             await converts(client)
@@ -111,7 +111,7 @@ async def python_client_2026_07_28_over_stdio():
 
 @case
 async def python_client_2026_07_28_over_http():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         async with serving(place) as url, Client(url, mode="auto") as client:
             equal(client.protocol_version, "2026-07-28", "the revision")
             await converts(client)
@@ -136,7 +136,7 @@ async def asked(connect):
         heard.append(plain(params))
         return ElicitResult(action="accept", content={"username": "ada", "email": "ada@example.org"})
 
-    with Place(["conformance"]) as place:
+    async with Place(["conformance"]) as place:
         async with connect(place, answer) as client:
             result = await called(client, "conformance/test_elicitation", {"message": "Who are you?"})
             holds(words(result), "ada@example.org", "the result")
@@ -164,7 +164,7 @@ async def declines(mode):
         heard.append(params)
         return ElicitResult(action="decline")
 
-    with Place(["conformance"]) as place:
+    async with Place(["conformance"]) as place:
         async with serving(place) as url, Client(url, mode=mode, elicitation_callback=answer) as client:
             result = await called(client, "conformance/test_elicitation", {"message": "Who are you?"})
             holds(words(result), "decline", "the result")
@@ -173,7 +173,7 @@ async def declines(mode):
 
 @case
 async def python_client_that_cannot_be_asked_gets_an_answer():
-    with Place(["conformance"]) as place:
+    async with Place(["conformance"]) as place:
         async with through(place) as client:
             result = await called(client, "conformance/test_elicitation", {"message": "Who are you?"})
             assert words(result), "nothing was said"
@@ -186,7 +186,7 @@ async def python_client_hears_progress_over_http():
     async def progress(done, total, message):
         heard.append(done)
 
-    with Place(["everything"]) as place:
+    async with Place(["everything"]) as place:
         async with serving(place) as url, Client(url, mode="legacy") as client:
             arguments = {"duration": 1, "steps": 4}
             await called(client, "everything/trigger-long-running-operation", arguments, progress_callback=progress)
@@ -200,7 +200,7 @@ async def python_client_hears_progress_over_http_2026_07_28():
     async def progress(done, total, message):
         heard.append(done)
 
-    with Place(["everything"]) as place:
+    async with Place(["everything"]) as place:
         async with serving(place) as url, Client(url, mode="auto") as client:
             arguments = {"duration": 1, "steps": 4}
             await called(client, "everything/trigger-long-running-operation", arguments, progress_callback=progress)
@@ -209,7 +209,7 @@ async def python_client_hears_progress_over_http_2026_07_28():
 
 @case
 async def python_client_cancels_and_goes_on():
-    with Place(["everything", "time"]) as place:
+    async with Place(["everything", "time"]) as place:
         async with through(place) as client:
             await opened(client, "menu:everything")
             slow = {"duration": 30, "steps": 30}
@@ -223,7 +223,7 @@ async def python_client_cancels_and_goes_on():
 
 @case
 async def python_client_runs_a_hundred_calls_at_once():
-    with Place(["everything"]) as place:
+    async with Place(["everything"]) as place:
         async with through(place) as client:
             await opened(client, "menu:everything")
             calls = (called(client, "everything/echo", {"message": f"call {n}"}) for n in range(100))
@@ -233,7 +233,7 @@ async def python_client_runs_a_hundred_calls_at_once():
 
 @case
 async def two_http_clients_do_not_see_each_other():
-    with Place(["everything"]) as place:
+    async with Place(["everything"]) as place:
         async with serving(place) as url, Client(url, mode="legacy") as one, Client(url, mode="legacy") as other:
             secret = {"message": "only for the first " + "x" * 30_000}
             first = words(await called(one, "everything/echo", secret))

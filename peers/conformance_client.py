@@ -30,7 +30,7 @@ async def answer(context, params):
 
 async def drive(url):
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    with Place([]) as place:
+    async with Place([]) as place:
         place.configure(f"[upstream.suite]\nurl = {json.dumps(url)}\n")
         async with through(place, "--listed", elicitation_callback=answer) as client:
             print(words(await opened(client, "menu:suite")))

@@ -51,12 +51,18 @@ def brief(value):
 
 
 class Place:
-    """A directory with a workspace, settings and state of its own."""
+    """A directory with a workspace, settings and state of its own.
 
-    def __init__(self, servers):
+    When it is entered, Concertina has met the servers once, so that no case depends on how long a program takes
+    to start on this machine; with `met=False` they are new to it.
+    """
+
+    def __init__(self, servers, met=True):
+        self.met = met
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="peers-", dir=os.environ.get("PEERS_TMP")))
         self.workspace = self.root / "workspace"
         self.workspace.mkdir()
+        self.files = self.workspace / "files"
         self.environment = {
             "PATH": os.environ["PATH"],
             # Some clients give a server no other variables, so everything has to lie below it.
@@ -80,11 +86,42 @@ class Place:
         path.mkdir(exist_ok=True)
         return path
 
-    def __enter__(self):
+    async def __aenter__(self):
+        if self.met and self.programs:
+            await meet(self)
         return self
 
-    def __exit__(self, *_):
+    async def __aexit__(self, *_):
         shutil.rmtree(self.root, ignore_errors=True)
+
+
+async def meet(place):
+    """Asks Concertina for the menu of each server until it is there."""
+    process = await asyncio.create_subprocess_exec(
+        CONCERTINA, "mcp", cwd=place.workspace, env=place.environment, limit=2**24,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL)
+
+    async def ask(number, method, params):
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        while line := await process.stdout.readline():
+            message = json.loads(line)
+            if message.get("id") == number and "method" not in message:
+                return message
+        raise AssertionError(f"concertina mcp ended before it answered {method}")
+
+    try:
+        client = {"name": "harness", "version": "1"}
+        await ask(0, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
+        process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        number = 0
+        for name in place.programs:
+            opened = {"name": "open", "arguments": {"ref": f"menu:{name}"}}
+            while (await ask(number := number + 1, "tools/call", opened))["result"].get("isError"):
+                await asyncio.sleep(0.1)
+    finally:
+        process.stdin.close()
+        await process.wait()
 
 
 def module(package):
@@ -98,7 +135,9 @@ def git(place):
 
 
 def filesystem(place):
-    files = place.directory("files")
+    # Inside the workspace: that is the root which Concertina tells, and this server prefers it to its arguments.
+    files = place.files
+    files.mkdir(exist_ok=True)
     (files / "note.txt").write_text("first line\nsecond line\n")
     return [NODE, module("server-filesystem"), str(files)]
 

@@ -41,14 +41,14 @@ async def converts(session):
 
 @case
 async def python_client_2025_06_18_over_stdio():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         async with stdio(place) as session:
             await converts(session)
 
 
 @case
 async def python_client_2025_06_18_over_http():
-    with Place(["time"]) as place:
+    async with Place(["time"]) as place:
         async with serving(place) as url, streamablehttp_client(url) as (read, write, _):
             async with ClientSession(read, write) as session:
                 await converts(session)
@@ -59,7 +59,7 @@ async def python_client_2025_06_18_is_asked_for_input():
     async def answer(context, params):
         return ElicitResult(action="accept", content={"username": "ada", "email": "ada@example.org"})
 
-    with Place(["conformance"]) as place:
+    async with Place(["conformance"]) as place:
         async with stdio(place, elicitation_callback=answer) as session:
             await session.initialize()
             arguments = {"tool": "conformance/test_elicitation", "args": {"message": "Who are you?"}}
