@@ -298,7 +298,11 @@ impl Upstream {
 
     /// An answer said that the login holds no longer.
     pub(super) fn wants_login(&self, failure: &Failure) {
+        let connection = self.state().connection.take();
         self.failed(failure);
+        if let Some(connection) = connection {
+            connection.peer.end(failure.clone());
+        }
     }
 
     async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, Failure> {
@@ -345,7 +349,7 @@ impl Upstream {
             (true, Failure::Refused { .. }) => (peer, link),
             (true, _) => {
                 link.stop().await;
-                return Err(refused);
+                return Err(with_noise(refused, &peer));
             }
             // The transport of an address allows one beginning.
             (false, _) => {
@@ -593,6 +597,17 @@ impl Upstream {
             connection.peer.end(Failure::Closed);
             connection.stop().await;
         }
+    }
+}
+
+/// A program that answers nothing and prints something else is often not the server that was meant.
+fn with_noise(failure: Failure, peer: &Peer) -> Failure {
+    let noise = peer.noise.load(std::sync::atomic::Ordering::Relaxed);
+    match failure {
+        Failure::Late { .. } if noise > 0 => Failure::Start(format!(
+            "{failure}; it wrote {noise} lines on standard output that are no messages"
+        )),
+        other => other,
     }
 }
 
