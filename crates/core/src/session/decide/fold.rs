@@ -49,7 +49,17 @@ impl<'a> Deciding<'a> {
                 tokens: Tokens::ZERO,
             })
             .collect();
-        let text = format!("Opened {}.\n{}", disarm(&reference.to_string()), page.text);
+        let mut text = format!("Opened {}.\n{}", disarm(&reference.to_string()), page.text);
+        let notes =
+            self.world.snapshot.categories.get(menu).map(|category| category.notes.as_str());
+        if let Some(notes) = notes.filter(|notes| !notes.is_empty()) {
+            text.push('\n');
+            text.push_str(&block(
+                "part",
+                &[("ref", &reference.to_string()), ("says", "its server")],
+                notes,
+            ));
+        }
         self.answer(origin, text.trim_end(), false, disclosed);
     }
 
