@@ -7,7 +7,7 @@ use concertina_types::{
 use super::super::answer::Refusal;
 use super::super::command::Origin;
 use super::super::state::State;
-use super::super::visibility::{has_menu, levels, menus, visibility, visible_tools};
+use super::super::visibility::{has_menu, levels, meant, menus, visibility, visible_tools};
 use super::draft::{Deciding, actor};
 use crate::catalog::listing::{self, Budget};
 use crate::catalog::{NeedsSkill, ToolEntry};
@@ -59,6 +59,7 @@ impl<'a> Deciding<'a> {
             Err(refusal) => return self.refuse(origin, format!("open {reference}"), refusal),
             Ok(found) => found,
         };
+        let reference = Ref::Tool(tool.name.clone());
         let opened = match opens.last() {
             Some(menu) => disarm(&format!("Opened menu:{menu}, which holds it.\n")),
             None => String::new(),
@@ -90,9 +91,10 @@ impl<'a> Deciding<'a> {
         origin: &Origin,
         name: &ToolName,
     ) -> Result<(&'a ToolEntry, Vec<&'a str>), Refusal> {
-        let Some(entry) = self.world.snapshot.tool(name) else {
+        let Some(entry) = meant(self.state, self.world, name) else {
             return self.callable(self.state, name).map(|tool| (tool, Vec::new()));
         };
+        let name = &entry.name;
         let refused = match self.callable(self.state, name) {
             Ok(tool) => return Ok((tool, Vec::new())),
             Err(refused) => refused,
