@@ -194,7 +194,7 @@ fn a_tool_is_meant_by_the_end_of_its_name_where_that_is_one_tool() {
     let call = |bench: &mut Bench, name: &str| {
         let decision = bench.call(name, serde_json::json!({})).1;
         decision.intent.map_or_else(
-            || answer_of(&decision.answer),
+            || answer_of(decision.answer),
             |intent| intent.admit(&bench.log).unwrap().tool().to_string(),
         )
     };
@@ -211,6 +211,6 @@ fn a_tool_is_meant_by_the_end_of_its_name_where_that_is_one_tool() {
     assert!(call(&mut bench, "query").contains("UNKNOWN_TOOL"));
 }
 
-fn answer_of(answer: &Option<concertina_core::session::Answer>) -> String {
-    answer.as_ref().map(|answer| answer.text.clone()).unwrap_or_default()
+fn answer_of(answer: Option<concertina_core::session::Answer>) -> String {
+    answer.map(|answer| answer.text).unwrap_or_default()
 }

@@ -22,9 +22,9 @@ use crate::policy::{Effect, allowed_command};
 const COMMAND_GROUP: &str = "command";
 
 impl<'a> Deciding<'a> {
-    pub(super) fn call(&mut self, origin: &Origin, name: ToolName, arguments: Value) {
+    pub(super) fn call(&mut self, origin: &Origin, name: &ToolName, arguments: Value) {
         let request = format!("call {name}");
-        let tool = match self.callable(self.state, &name) {
+        let tool = match self.callable(self.state, name) {
             Ok(tool) => tool,
             Err(refusal) => return self.refuse(origin, request, refusal),
         };
