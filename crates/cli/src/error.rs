@@ -102,7 +102,7 @@ fn exit_of(code: &str) -> Exit {
 }
 
 /// What a person can do about a refusal whose own words, which a model reads as well, do not say it.
-fn advice(code: &str) -> Option<&'static str> {
+pub(crate) fn advice(code: &str) -> Option<&'static str> {
     Some(match code {
         "MODEL_DISABLED" | "PATHS_NOT_TOUCHED" | "EXCLUDED" => {
             "a person can open it: leave out `--as model`"
@@ -116,7 +116,11 @@ fn advice(code: &str) -> Option<&'static str> {
         }
         "NO_DESCRIPTION" => "add a `description` to its file; a person can open it as it is",
         "SECURITY_KEY_UNREADABLE" => "`concertina skill check` says what is wrong with the key",
-        "APPROVAL_NEEDED" | "POLICY_DENIES" | "POLICY_ASKS" | "DESTRUCTIVE_HIDDEN" => {
+        "DESTRUCTIVE_HIDDEN" => {
+            "to allow it: under [policy] of your own concertina.toml, allow = [\"tool:NAME\"] with its whole name"
+        }
+        "QUARANTINED" => "look at what changed: concertina upstream approve SERVER",
+        "APPROVAL_NEEDED" | "POLICY_DENIES" | "POLICY_ASKS" => {
             "the rules are under [policy] in concertina.toml; `concertina explain REF` names the one"
         }
         "POLICY_UNREADABLE" => {

@@ -9,7 +9,7 @@ use concertina_types::{OpenMode, Ref, Subject, ToolName};
 use serde_json::{Value, json};
 
 use crate::args::{CallArgs, CloseArgs, Commands, OpenArgs, ProfileArg, Who};
-use crate::error::CliError;
+use crate::error::{CliError, advice};
 use crate::output::{Output, finding};
 use crate::place;
 
@@ -178,10 +178,13 @@ pub(crate) fn call(args: &CallArgs, out: &mut Output) -> Result<u8, CliError> {
         session.call(&workspace, place::origin(args.reader), &args.tool, arguments, &cancel)?;
     if let Some(refusal) = reply.refusal {
         let mut error = CliError::from(refusal);
-        let opens = seen
-            .iter()
-            .any(|reason| matches!(reason.code.as_str(), "SKILL_NOT_OPEN" | "MENU_CLOSED"));
-        if opens && place::session_id(&args.session)?.is_none() {
+        let is_fold = |code: &str| matches!(code, "SKILL_NOT_OPEN" | "MENU_CLOSED");
+        let opens = seen.iter().any(|reason| is_fold(&reason.code));
+        // What a session cannot help comes first.
+        let other = seen.iter().find(|reason| !is_fold(&reason.code));
+        if let Some(advice) = other.and_then(|reason| advice(&reason.code)) {
+            error = error.help(advice);
+        } else if opens && place::session_id(&args.session)?.is_none() {
             error = error.help(
                 "what is open belongs to a session: `concertina session new`, then --session ID",
             );

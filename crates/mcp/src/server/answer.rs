@@ -2,11 +2,12 @@
 
 use concertina_core::session::Answer;
 use concertina_runtime::tools::Attached;
-use concertina_types::{canonical_json, limits};
+use concertina_types::limits;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, ResourceContents};
 use serde_json::{Value, json};
 
 use super::notes::Lead;
+use crate::says::says;
 
 /// What a tool's result held besides the text that stands for it.
 #[derive(Debug, Default)]
@@ -71,14 +72,6 @@ fn meta(meta: Value) -> Option<MetaObject> {
         Value::Object(meta) if !meta.is_empty() => Some(MetaObject(meta)),
         _ => None,
     }
-}
-
-/// Whether `output` says what `data` says.
-fn says(output: &str, data: &Value) -> bool {
-    serde_json::from_str::<Value>(output).is_ok_and(|said| said == *data)
-        || output.contains(&data.to_string())
-        || output.contains(&canonical_json(data))
-        || serde_json::to_string_pretty(data).is_ok_and(|pretty| output.contains(&pretty))
 }
 
 /// What stands before the words of a tool that says that it failed.

@@ -169,7 +169,11 @@ impl Connection {
                     .answer
                     .as_ref()
                     .is_some_and(|answer| answer.text.starts_with("Nothing fits"));
-                if found_nothing { notes::missing(&offer, None) } else { Vec::new() }
+                if found_nothing {
+                    notes::missing(&offer, None)
+                } else {
+                    notes::starting(&offer).into_iter().collect()
+                }
             }
             Wanted::Tool(name) if is_refused => match name.split_once('/') {
                 Some((server, _)) => notes::missing(&offer, Some(server)),

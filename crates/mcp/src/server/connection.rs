@@ -187,7 +187,7 @@ impl Connection {
         let glance = glance.map_err(|error| broken(&error))?;
         *lock(&self.told) = Some(glance.root.clone());
         let offer = self.gateway.offer();
-        let missing = offer.map(|offer| notes::missing(&offer, None)).unwrap_or_default();
+        let missing = offer.map(|offer| notes::missing_names(&offer)).unwrap_or_default();
         Ok(instructions(&glance.root, &missing))
     }
 

@@ -43,14 +43,33 @@ pub(super) fn missing(offer: &Offer, only: Option<&str>) -> Vec<String> {
     let missing: Vec<&Server> = offer.servers.iter().filter(lacks).collect();
     let mut lines: Vec<String> = missing.iter().take(NAMED).map(|server| line(server)).collect();
     if missing.len() > NAMED {
-        lines.push(format!("{} more servers do not serve.", missing.len() - NAMED));
+        let names: Vec<&str> =
+            missing.iter().skip(NAMED).map(|server| server.name.as_str()).collect();
+        lines.push(disarm(&format!("These do not serve, either: {}.", names.join(", "))));
     }
     lines
 }
 
+/// The names of servers whose tools are missing.
+pub(super) fn missing_names(offer: &Offer) -> Vec<String> {
+    let lacks = |server: &&Server| !matches!(server.state, ServerState::Known | ServerState::Ready);
+    offer.servers.iter().filter(lacks).map(|server| disarm(&server.name)).collect()
+}
+
+/// That some servers have not said yet what they bring, where that is so.
+pub(super) fn starting(offer: &Offer) -> Option<String> {
+    let starting = offer.servers.iter().filter(|server| server.state == ServerState::Starting);
+    let names: Vec<&str> = starting.map(|server| server.name.as_str()).collect();
+    let some = names.get(..NAMED).unwrap_or(&names).join(", ");
+    let more = names.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!names.is_empty())
+        .then(|| disarm(&format!("Not searched, since they still start: {some}{more}.")))
+}
+
 fn line(server: &Server) -> String {
     let state = match server.state {
-        ServerState::Starting => "still starts, its tools are not here yet",
+        ServerState::Starting => "still starts",
         ServerState::Failed => "failed",
         ServerState::NeedsLogin => "wants a login",
         ServerState::Untrusted => "waits for trust",

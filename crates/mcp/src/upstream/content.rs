@@ -4,6 +4,8 @@ use concertina_runtime::tools::{Attached, Outcome};
 use concertina_types::limits;
 use serde_json::Value;
 
+use crate::says::says;
+
 /// The outcome that a result of `tools/call` is.
 pub(super) fn outcome(mut result: Value) -> Outcome {
     let mut take = |key: &str| result.get_mut(key).map(Value::take);
@@ -22,9 +24,10 @@ pub(super) fn outcome(mut result: Value) -> Outcome {
 /// Every piece as text, and how many bytes were dropped because of the limit.
 fn text(content: &[Value], structured: Option<&Value>) -> (String, u64) {
     let mut pieces: Vec<String> = content.iter().map(piece).collect();
+    let said = pieces.join("\n");
     // Servers are asked to say the structured result as text too; then it is said once.
     if let Some(structured) = structured
-        && !content.iter().any(|piece| says(piece, structured))
+        && !pieces.iter().chain([&said]).any(|text| says(text, structured))
     {
         pieces.push(structured.to_string());
     }
@@ -35,11 +38,6 @@ fn text(content: &[Value], structured: Option<&Value>) -> (String, u64) {
     }
     let dropped = whole - text.len();
     (text, u64::try_from(dropped).unwrap_or(u64::MAX))
-}
-
-fn says(piece: &Value, structured: &Value) -> bool {
-    let text = piece.get("text").and_then(Value::as_str);
-    text.and_then(|text| serde_json::from_str::<Value>(text).ok()).as_ref() == Some(structured)
 }
 
 fn piece(piece: &Value) -> String {

@@ -63,6 +63,7 @@ impl Manifest {
 #[derive(Debug, Clone)]
 pub(super) struct Records {
     manifest: PathBuf,
+    failure: PathBuf,
     approved: PathBuf,
     /// How the directories begin that hold skills as a person approved them. They stand beside the
     /// approvals of tools, so that whoever watches those sees them appear.
@@ -82,6 +83,7 @@ impl Records {
         let lasting = Digest::of(canonical_json(&json!([definition.name, address])).as_bytes());
         Self {
             manifest: directory.join(format!("{}.json", whole.hex())),
+            failure: directory.join(format!("{}.failed.json", whole.hex())),
             approved: directory.join("approved").join(format!("{}.json", lasting.hex())),
             skills: directory.join("approved").join(lasting.short()),
         }
@@ -99,6 +101,20 @@ impl Records {
 
     pub(super) fn keep(&self, manifest: &Manifest) -> Result<(), String> {
         write_json(&self.manifest, manifest).map_err(|error| error.to_string())
+    }
+
+    /// Why the server did not serve the last time, where it was never seen.
+    pub(super) fn failure(&self) -> Option<String> {
+        read_json::<String>(&self.failure).ok()?
+    }
+
+    /// Keeps why the server does not serve, or that it does.
+    pub(super) fn keep_failure(&self, why: Option<&str>) {
+        // What is not kept is learnt again.
+        let _ = match why {
+            Some(why) => write_json(&self.failure, &why).is_ok(),
+            None => std::fs::remove_file(&self.failure).is_ok(),
+        };
     }
 
     pub(super) fn approved(&self) -> Result<Approved, String> {

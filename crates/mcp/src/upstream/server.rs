@@ -86,10 +86,11 @@ pub(super) fn at_rest(definition: &Definition, records: &Records) -> (Option<Man
     let (standing, note) = match (&manifest, definition.trusted) {
         (_, false) => (ServerState::Untrusted, Some(Failure::Untrusted.to_string())),
         (Some(_), true) => (ServerState::Known, None),
-        (None, true) => (
-            ServerState::Starting,
-            Some("it was never started, so its tools are not known".to_owned()),
-        ),
+        // One that did not serve the last time is not waited for.
+        (None, true) => match records.failure() {
+            Some(why) => (ServerState::Failed, Some(why)),
+            None => (ServerState::Starting, Some("its tools are not known yet".to_owned())),
+        },
     };
     (manifest, part(definition, records, standing, note, known.as_ref()))
 }
@@ -133,11 +134,12 @@ impl Upstream {
         let standing = match (&known, definition.trusted) {
             (_, false) => ServerState::Untrusted,
             (Some(_), true) => ServerState::Known,
+            (None, true) if records.failure().is_some() => ServerState::Failed,
             (None, true) => ServerState::Starting,
         };
         let state = State {
             standing,
-            note: None,
+            note: records.failure(),
             known,
             connection: None,
             failures: 0,
@@ -281,6 +283,9 @@ impl Upstream {
                 _ => ServerState::Failed,
             };
             state.note = Some(failure.to_string());
+            if state.known.is_none() {
+                self.records.keep_failure(Some(&failure.to_string()));
+            }
             state.last = Some(failure.clone());
             state.connection = None;
         }
@@ -377,6 +382,7 @@ impl Upstream {
             let is_change = state.known.as_ref() != Some(&known);
             state.known = Some(known);
             if let Some(connection) = connection {
+                self.records.keep_failure(None);
                 state.connection = Some(Arc::clone(connection));
                 // One that was never seen is asked for more than its tools first.
                 if state.standing != ServerState::Starting {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use concertina_types::{Diagnostic, Digest, Severity};
 
-use super::{Definition, Reach};
+use super::Definition;
 
 /// The name of a server, in bytes: it stands before the name of each of its tools, and the two
 /// together have to fit one name.
@@ -20,23 +20,16 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Takes `new`, unless it is one that is there already: the same server under any name, or the
-    /// same program or address under the same name. Those taken earlier keep their names.
+    /// Takes `new`, unless it is one that is there already, under any name: the same program with the
+    /// same arguments and environment, or the same address with the same headers. Those taken earlier
+    /// keep their names.
     pub(crate) fn add(&mut self, mut new: Definition) {
         let wanted = fit_name(&new.name);
-        let same = |known: &&mut Definition| {
-            known.reach == new.reach
-                || fit_name(&known.name) == wanted && known.reach.is_same_place(&new.reach)
-        };
-        if let Some(known) = self.servers.iter_mut().find(same) {
-            if known.reach == new.reach {
-                known.trusted |= new.trusted;
-            } else {
-                let message = format!(
-                    "server {wanted} is defined with another environment or other headers in {}, which stays in force",
-                    known.from.display()
-                );
-                self.tell(new.from, "ALREADY_DEFINED", Severity::Info, message);
+        if let Some(known) = self.servers.iter_mut().find(|known| known.reach == new.reach) {
+            known.trusted |= new.trusted;
+            if known.name != wanted {
+                let message = format!("server {wanted} is the one called {}", known.name);
+                self.tell(new.from, "SAME_SERVER", Severity::Info, message);
             }
             return;
         }
@@ -70,17 +63,6 @@ impl Definitions {
     pub(crate) fn sorted(mut self) -> Self {
         self.servers.sort_by(|a, b| a.name.cmp(&b.name));
         self
-    }
-}
-
-impl Reach {
-    /// Whether both name the same program with the same arguments, or the same address.
-    fn is_same_place(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Program { argv: a, .. }, Self::Program { argv: b, .. }) => a == b,
-            (Self::Address { url: a, .. }, Self::Address { url: b, .. }) => a == b,
-            _ => false,
-        }
     }
 }
 

@@ -136,17 +136,18 @@ fn a_name_with_two_meanings_keeps_both() {
         )
         .write("work/.mcp.json", r#"{"mcpServers": {"db": {"command": "theirs"}}}"#);
     let all = definitions(&world, &world.open());
-    assert_eq!(names(&all), ["db", "db-2"]);
-    assert_eq!((argv(&all.servers[0]), argv(&all.servers[1])), (vec!["mine"], vec!["theirs"]));
-    assert_eq!((all.servers[0].trusted, all.servers[1].trusted), (true, false));
+    // Another environment is another server: it may be another database.
+    assert_eq!(names(&all), ["db", "db-2", "db-3"]);
+    let argvs: Vec<_> = all.servers.iter().map(argv).collect();
+    assert_eq!(argvs, [vec!["mine"], vec!["mine"], vec!["theirs"]]);
+    let trusted: Vec<_> = all.servers.iter().map(|server| server.trusted).collect();
+    assert_eq!(trusted, [true, true, false]);
     let codes = codes(&all);
-    assert!(
-        codes[0].starts_with("ALREADY_DEFINED: server db is defined with another"),
-        "{codes:?}"
-    );
     assert_eq!(
-        codes[1],
-        "RENAMED: there are several servers called db; the one of this file is called db-2"
+        codes,
+        ["db-2", "db-3"].map(|name| format!(
+            "RENAMED: there are several servers called db; the one of this file is called {name}"
+        ))
     );
 }
 
