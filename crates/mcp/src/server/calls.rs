@@ -35,6 +35,7 @@ impl Connection {
         if let Some(handle) = &call.request_state {
             return self.go_on(handle, call.input_responses, &request, &context).await;
         }
+        let given = call.input_responses.unwrap_or_default();
         let name = call.name.into_owned();
         let arguments = call.arguments.unwrap_or_default();
         let own = tools::is_own(&name);
@@ -74,6 +75,7 @@ impl Connection {
             Ok((Step::Started(mut flight), shown)) => {
                 self.mention(shown, request.is_alone, &mut lead);
                 flight.lead = lead;
+                flight.given = given;
                 self.follow(flight, desk, &request, &context).await
             }
         };

@@ -8,10 +8,11 @@ use concertina_core::session::{Origin, Ticket};
 use concertina_runtime::tools::{Outcome, Running};
 use concertina_runtime::{Cancel, Reply, RuntimeError};
 use concertina_types::limits;
-use serde_json::Value;
+use rmcp::model::InputResponses;
 use tokio::sync::{mpsc, oneshot};
 
 use super::answer::Extra;
+use super::asked::Asked;
 use super::caller::{Said, Talker};
 use super::desk::Desk;
 use super::gateway::Gateway;
@@ -33,6 +34,8 @@ pub(super) struct Flight {
     pub(super) landed: oneshot::Receiver<Result<Landed, RuntimeError>>,
     /// What stands before the answer.
     pub(super) lead: Lead,
+    /// Answers that came before their questions: a client may send them with the first request.
+    pub(super) given: InputResponses,
     cancel: Cancel,
 }
 
@@ -75,7 +78,7 @@ pub(super) fn launch(
         let _ = land.send(finished.map(|reply| Landed { reply, extra }));
         gateway.under_way.send_modify(|calls| *calls = calls.saturating_sub(1));
     });
-    Flight { said, landed, lead: Lead::default(), cancel }
+    Flight { said, landed, lead: Lead::default(), given: InputResponses::new(), cancel }
 }
 
 async fn run(gateway: &Gateway, running: Running) -> Outcome {
@@ -91,12 +94,12 @@ async fn run(gateway: &Gateway, running: Running) -> Outcome {
     }
 }
 
-/// A call that waits for a person's answer, which comes with another request.
+/// A call that waits for a person's answers, which come with another request.
 #[derive(Debug)]
 pub(super) struct Parked {
     pub(super) flight: Flight,
-    pub(super) answer: oneshot::Sender<Value>,
-    /// Who may bring the answer.
+    pub(super) asked: Asked,
+    /// Who may bring the answers.
     pub(super) principal: String,
     /// The session that the call belongs to.
     pub(super) desk: Arc<Desk>,

@@ -214,6 +214,39 @@ async fn gateway_46_a_question_waits_for_another_request_where_each_stands_for_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn gateway_46_several_questions_come_at_once_under_the_servers_own_keys() {
+    let room = Room::new().server("sea", &["--revision", "2026-07-28"]);
+    let client = Client::raw(Handler::new(room.open().await, None));
+    let meta = modern(&json!({"elicitation": {"form": {}}}));
+    let call = json!({
+        "name": "call", "arguments": {"tool": "sea/ask", "args": {"also": "size"}}, "_meta": meta
+    });
+    let keys = |asked: &Value| -> Vec<String> {
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        asked["inputRequests"].as_object().unwrap().keys().cloned().collect()
+    };
+    let asked = client.result("tools/call", call.clone()).await;
+    assert_eq!(keys(&asked), ["colour", "size"]);
+    // What is missing, or is no answer, is asked again, under another state.
+    let answer = |word: &str| json!({"action": "accept", "content": {"word": word}});
+    let mut retry = call.clone();
+    retry["requestState"] = asked["requestState"].clone();
+    retry["inputResponses"] = json!({"colour": answer("green"), "size": 3, "weight": answer("x")});
+    let again = client.result("tools/call", retry.clone()).await;
+    assert_eq!(keys(&again), ["size"]);
+    assert_ne!(again["requestState"], asked["requestState"]);
+    retry["requestState"] = again["requestState"].clone();
+    retry["inputResponses"] = json!({"size": answer("large")});
+    let done = text(&client.result("tools/call", retry).await);
+    assert!(done.contains("green") && done.contains("large") && !done.contains("weight"), "{done}");
+    // Answers may come with the first request.
+    let mut first = call;
+    first["inputResponses"] = json!({"colour": answer("red"), "size": answer("small")});
+    let done = text(&client.result("tools/call", first).await);
+    assert!(done.contains("red") && done.contains("small"), "{done}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_and_structured_form_say_the_same() {
     let client = sea().client().await;
     let result = client.tool("call", json!({"tool": "sea/add", "args": {"a": 1, "b": 2}})).await;
