@@ -76,7 +76,7 @@ impl Connection {
                 self.mention(shown, request.is_alone, &mut lead);
                 flight.lead = lead;
                 flight.given = given;
-                self.follow(flight, desk, &request, &context).await
+                self.follow(flight, desk, &request, &context).await?
             }
         };
         if self.gateway.exposure() == Exposure::Listed && !request.is_alone {

@@ -8,6 +8,7 @@ use concertina_core::session::{Origin, Ticket};
 use concertina_runtime::tools::{Outcome, Running};
 use concertina_runtime::{Cancel, Reply, RuntimeError};
 use concertina_types::limits;
+use rmcp::ErrorData;
 use rmcp::model::InputResponses;
 use tokio::sync::{mpsc, oneshot};
 
@@ -24,6 +25,8 @@ use super::notes::Lead;
 pub(super) struct Landed {
     pub(super) reply: Reply,
     pub(super) extra: Extra,
+    /// The error that the server refused with, in its own words.
+    pub(super) error: Option<ErrorData>,
 }
 
 /// A call under way. It runs to its end on the record, whoever waits for it; where nobody waits any
@@ -62,12 +65,16 @@ pub(super) fn launch(
     gateway.under_way.send_modify(|calls| *calls += 1);
     tokio::spawn(async move {
         let mut outcome = run(&gateway, running).await;
-        let extra = match &mut outcome {
-            Outcome::Done { output, attached, .. } => {
-                attached.take().map(|attached| Extra::of(*attached, output)).unwrap_or_default()
+        let (mut extra, mut refused) = (Extra::default(), None);
+        match &mut outcome {
+            Outcome::Done { output, attached: Some(attached), .. } => {
+                extra = Extra::of(std::mem::take(attached), output);
             }
-            Outcome::Failed { .. } => Extra::default(),
-        };
+            Outcome::Done { .. } => {}
+            Outcome::Failed { error, .. } => {
+                refused = error.take().and_then(|error| serde_json::from_value(*error).ok());
+            }
+        }
         if let Some(server) = server {
             for uri in extra.links() {
                 gateway.remember_link(uri, &server);
@@ -75,7 +82,7 @@ pub(super) fn launch(
         }
         let finished = desk.work(move |seat| seat.session.finish(origin, id, outcome)).await;
         // Nobody may be waiting any more; the record has it.
-        let _ = land.send(finished.map(|reply| Landed { reply, extra }));
+        let _ = land.send(finished.map(|reply| Landed { reply, extra, error: refused }));
         gateway.under_way.send_modify(|calls| *calls = calls.saturating_sub(1));
     });
     Flight { said, landed, lead: Lead::default(), given: InputResponses::new(), cancel }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolResponse, ClientResult, InputRequiredResult, InputResponses, ProgressNotificationParam,
-    ServerRequest,
+    CallToolResponse, ClientResult, ErrorCode, InputRequiredResult, InputResponses,
+    ProgressNotificationParam, ServerRequest,
 };
 #[expect(deprecated, reason = "clients in use still ask for log lines")]
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
@@ -39,14 +39,14 @@ impl Connection {
         desk: Arc<Desk>,
         request: &Request,
         context: &RequestContext<RoleServer>,
-    ) -> CallToolResponse {
+    ) -> Result<CallToolResponse, ErrorData> {
         let asking = asking(request, context);
         loop {
             tokio::select! {
                 biased;
                 () = context.ct.cancelled() => {
                     // Nobody reads this: the flight is dropped, and that stops the call.
-                    return refused("CANCELLED", "the client took the call back").into();
+                    return Ok(refused("CANCELLED", "the client took the call back").into());
                 }
                 Some(said) = flight.said.recv() => {
                     let Said::Questions { questions, answers } = said else {
@@ -73,7 +73,7 @@ impl Connection {
                             let principal = request.principal.clone();
                             let parked = Parked { flight, asked, principal, desk: Arc::clone(&desk) };
                             match self.park(parked) {
-                                Ok(required) => return required.into(),
+                                Ok(required) => return Ok(required.into()),
                                 Err(back) => flight = *back,
                             }
                         }
@@ -91,14 +91,21 @@ impl Connection {
                         self.pass_on(said, context).await;
                     }
                     let lead = std::mem::take(&mut flight.lead);
-                    return match landed {
-                        Ok(Ok(Landed { reply, extra })) => match reply.answer {
+                    return Ok(match landed {
+                        // The client can do what it takes, or say that it cannot.
+                        Ok(Ok(Landed { error: Some(error), .. }))
+                            if request.is_modern
+                                && error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY =>
+                        {
+                            return Err(error);
+                        }
+                        Ok(Ok(Landed { reply, extra, .. })) => match reply.answer {
                             Some(answer) => result(lead, &answer, extra).into(),
                             None => refused("INTERNAL", "the call has no answer").into(),
                         },
                         Ok(Err(error)) => refused(error.code(), &error.to_string()).into(),
                         Err(_) => refused("INTERNAL", "the call broke off").into(),
-                    };
+                    });
                 }
             }
         }
@@ -119,14 +126,14 @@ impl Connection {
         if !parked.asked.take(&mut answers.unwrap_or_default()) {
             // What is not answered yet is asked again.
             let desk = Arc::clone(&parked.desk);
-            return Ok(match self.park(parked) {
-                Ok(required) => required.into(),
+            return match self.park(parked) {
+                Ok(required) => Ok(required.into()),
                 Err(flight) => self.follow(*flight, desk, request, context).await,
-            });
+            };
         }
         let Parked { flight, asked, desk, .. } = parked;
         asked.close();
-        Ok(self.follow(flight, desk, request, context).await)
+        self.follow(flight, desk, request, context).await
     }
 
     /// Keeps a call until its questions are answered, and asks them.

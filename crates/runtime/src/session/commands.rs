@@ -127,7 +127,7 @@ impl Session {
                 };
                 (outcome, output, result)
             }
-            Outcome::Failed { code, message } => {
+            Outcome::Failed { code, message, .. } => {
                 let refusal = Refusal::new(code.as_str(), message.as_str());
                 (CallOutcome::Failed { code, message }, String::new(), Err(refusal))
             }

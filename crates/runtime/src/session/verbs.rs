@@ -407,7 +407,7 @@ impl Session {
             Outcome::Done { exit, output, dropped, .. } => {
                 (CallOutcome::Done { exit, output: Blob::of(&output), dropped }, output)
             }
-            Outcome::Failed { code, message } => {
+            Outcome::Failed { code, message, .. } => {
                 (CallOutcome::Failed { code, message }, String::new())
             }
         };

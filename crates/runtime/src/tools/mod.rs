@@ -47,6 +47,8 @@ pub enum Outcome {
         code: String,
         /// What happened and what to do.
         message: String,
+        /// The error that a server refused with, as its protocol has it, for whoever can pass it on.
+        error: Option<Box<Value>>,
     },
 }
 
@@ -97,7 +99,7 @@ impl Outcome {
 
     /// It did not run, or was stopped.
     pub fn failed(code: &str, message: impl Into<String>) -> Self {
-        Self::Failed { code: code.to_owned(), message: message.into() }
+        Self::Failed { code: code.to_owned(), message: message.into(), error: None }
     }
 }
 

@@ -325,6 +325,41 @@ async fn prompts_resources_and_completions_of_a_server_are_passed_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_resource_that_is_not_there_is_named_in_the_error() {
+    let room = sea().skill("tides", "Reads the tides.", "Look at the moon.");
+    let gateway = room.open().await;
+    let modern_client = Client::raw(Handler::new(gateway.clone(), None));
+    let older_client = Client::of(&gateway).await;
+    for uri in ["gone://nowhere", "skill://tides/gone.md", "note://gone"] {
+        let params = json!({"uri": uri, "_meta": modern(&json!({}))});
+        let error = modern_client.ask("resources/read", params).await["error"].clone();
+        assert_eq!(error["code"], -32602, "{error}");
+        assert_eq!(error["data"]["uri"], uri, "{error}");
+        let error = older_client.ask("resources/read", json!({"uri": uri})).await["error"].clone();
+        assert_eq!(error["code"], -32002, "{error}");
+        assert_eq!(error["data"]["uri"], uri, "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_capability_that_a_server_misses_is_an_error_of_the_protocol_in_2026() {
+    let gateway = sea().open().await;
+    let call = |code: i64, meta: Value| {
+        let arguments = json!({"tool": "sea/refuse", "args": {"code": code}});
+        json!({"name": "call", "arguments": arguments, "_meta": meta})
+    };
+    let client = Client::raw(Handler::new(gateway.clone(), None));
+    let (code, words) = client.error("tools/call", call(-32021, modern(&json!({})))).await;
+    assert_eq!((code, words.as_str()), (-32021, "internal trouble"));
+    // Anything else is for the model, and so is this before 2026.
+    let result = client.result("tools/call", call(-32603, modern(&json!({})))).await;
+    assert!(text(&result).contains("error UPSTREAM_REFUSED"), "{result}");
+    let older = Client::of(&gateway).await;
+    let result = older.result("tools/call", call(-32021, json!({}))).await;
+    assert!(text(&result).contains("-32021"), "{result}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn gateway_53_a_server_that_does_not_serve_is_named_with_the_reason() {
     let room = Room::new()
         .server("sea", &[])
