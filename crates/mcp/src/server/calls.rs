@@ -105,10 +105,11 @@ impl Connection {
             }
             let session = &mut seat.session;
             let verb = |session: &mut Session, name: &str, arguments: &Value| {
-                let reply = gateway.with_workspace(|workspace| {
+                let opening = gateway.with_workspace(|workspace| {
                     session.verb(workspace, origin(), name, arguments, false, &cancel)
-                });
-                reply.map(|reply| Admission::Answered(Box::new(reply)))
+                })?;
+                // The commands of a skill take their time, and nobody else waits for them.
+                session.complete(opening).map(|reply| Admission::Answered(Box::new(reply)))
             };
             let admission = match name.as_str() {
                 "call" => session.admit_written(origin(), &arguments)?,
