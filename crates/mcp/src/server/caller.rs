@@ -2,8 +2,11 @@
 
 use concertina_runtime::upstream::Caller;
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
+
+/// The key of a question that came without one.
+const ONLY: &str = "question";
 
 /// What a server said during a call.
 #[derive(Debug)]
@@ -12,8 +15,8 @@ pub(super) enum Said {
     Progress { done: f64, total: Option<f64>, message: Option<String> },
     /// A line for the log.
     Log(Value),
-    /// A question to a person, and where the answer goes.
-    Question { question: Value, answer: oneshot::Sender<Value> },
+    /// Questions to a person by key, and where the answers go.
+    Questions { questions: Map<String, Value>, answers: oneshot::Sender<Map<String, Value>> },
 }
 
 /// Hands what is said to whoever waits for the call.
@@ -32,14 +35,23 @@ impl Caller for Talker {
     }
 
     fn elicit(&self, question: Value) -> BoxFuture<'static, Value> {
+        let all = self.elicit_all([(ONLY.to_owned(), question)].into_iter().collect());
+        Box::pin(async move { all.await.remove(ONLY).unwrap_or_else(cancelled) })
+    }
+
+    fn elicit_all(&self, questions: Map<String, Value>) -> BoxFuture<'static, Map<String, Value>> {
         let said = self.said.clone();
         Box::pin(async move {
-            let (answer, answered) = oneshot::channel();
-            let asked = said.send(Said::Question { question, answer }).await;
-            match asked {
-                Ok(()) => answered.await.unwrap_or_else(|_| cancelled()),
-                Err(_) => cancelled(),
+            let keys: Vec<String> = questions.keys().cloned().collect();
+            let (answers, answered) = oneshot::channel();
+            let mut given = match said.send(Said::Questions { questions, answers }).await {
+                Ok(()) => answered.await.unwrap_or_default(),
+                Err(_) => Map::new(),
+            };
+            for key in keys {
+                given.entry(key).or_insert_with(cancelled);
             }
+            given
         })
     }
 }
@@ -47,4 +59,9 @@ impl Caller for Talker {
 /// The answer of nobody.
 pub(super) fn cancelled() -> Value {
     json!({"action": "cancel"})
+}
+
+/// The answer where nobody can be asked.
+pub(super) fn declined() -> Value {
+    json!({"action": "decline"})
 }

@@ -35,6 +35,7 @@ impl Connection {
         if let Some(handle) = &call.request_state {
             return self.go_on(handle, call.input_responses, &request, &context).await;
         }
+        let given = call.input_responses.unwrap_or_default();
         let name = call.name.into_owned();
         let arguments = call.arguments.unwrap_or_default();
         let own = tools::is_own(&name);
@@ -74,7 +75,8 @@ impl Connection {
             Ok((Step::Started(mut flight), shown)) => {
                 self.mention(shown, request.is_alone, &mut lead);
                 flight.lead = lead;
-                self.follow(flight, desk, &request, &context).await
+                flight.given = given;
+                self.follow(flight, desk, &request, &context).await?
             }
         };
         if self.gateway.exposure() == Exposure::Listed && !request.is_alone {
@@ -103,10 +105,11 @@ impl Connection {
             }
             let session = &mut seat.session;
             let verb = |session: &mut Session, name: &str, arguments: &Value| {
-                let reply = gateway.with_workspace(|workspace| {
+                let opening = gateway.with_workspace(|workspace| {
                     session.verb(workspace, origin(), name, arguments, false, &cancel)
-                });
-                reply.map(|reply| Admission::Answered(Box::new(reply)))
+                })?;
+                // The commands of a skill take their time, and nobody else waits for them.
+                session.complete(opening).map(|reply| Admission::Answered(Box::new(reply)))
             };
             let admission = match name.as_str() {
                 "call" => session.admit_written(origin(), &arguments)?,

@@ -8,10 +8,12 @@ use concertina_core::session::{Origin, Ticket};
 use concertina_runtime::tools::{Outcome, Running};
 use concertina_runtime::{Cancel, Reply, RuntimeError};
 use concertina_types::limits;
-use serde_json::Value;
+use rmcp::ErrorData;
+use rmcp::model::InputResponses;
 use tokio::sync::{mpsc, oneshot};
 
 use super::answer::Extra;
+use super::asked::Asked;
 use super::caller::{Said, Talker};
 use super::desk::Desk;
 use super::gateway::Gateway;
@@ -23,6 +25,8 @@ use super::notes::Lead;
 pub(super) struct Landed {
     pub(super) reply: Reply,
     pub(super) extra: Extra,
+    /// The error that the server refused with, in its own words.
+    pub(super) error: Option<ErrorData>,
 }
 
 /// A call under way. It runs to its end on the record, whoever waits for it; where nobody waits any
@@ -33,6 +37,8 @@ pub(super) struct Flight {
     pub(super) landed: oneshot::Receiver<Result<Landed, RuntimeError>>,
     /// What stands before the answer.
     pub(super) lead: Lead,
+    /// Answers that came before their questions: a client may send them with the first request.
+    pub(super) given: InputResponses,
     cancel: Cancel,
 }
 
@@ -59,12 +65,16 @@ pub(super) fn launch(
     gateway.under_way.send_modify(|calls| *calls += 1);
     tokio::spawn(async move {
         let mut outcome = run(&gateway, running).await;
-        let extra = match &mut outcome {
-            Outcome::Done { output, attached, .. } => {
-                attached.take().map(|attached| Extra::of(*attached, output)).unwrap_or_default()
+        let (mut extra, mut refused) = (Extra::default(), None);
+        match &mut outcome {
+            Outcome::Done { output, attached: Some(attached), .. } => {
+                extra = Extra::of(std::mem::take(attached), output);
             }
-            Outcome::Failed { .. } => Extra::default(),
-        };
+            Outcome::Done { .. } => {}
+            Outcome::Failed { error, .. } => {
+                refused = error.take().and_then(|error| serde_json::from_value(*error).ok());
+            }
+        }
         if let Some(server) = server {
             for uri in extra.links() {
                 gateway.remember_link(uri, &server);
@@ -72,10 +82,10 @@ pub(super) fn launch(
         }
         let finished = desk.work(move |seat| seat.session.finish(origin, id, outcome)).await;
         // Nobody may be waiting any more; the record has it.
-        let _ = land.send(finished.map(|reply| Landed { reply, extra }));
+        let _ = land.send(finished.map(|reply| Landed { reply, extra, error: refused }));
         gateway.under_way.send_modify(|calls| *calls = calls.saturating_sub(1));
     });
-    Flight { said, landed, lead: Lead::default(), cancel }
+    Flight { said, landed, lead: Lead::default(), given: InputResponses::new(), cancel }
 }
 
 async fn run(gateway: &Gateway, running: Running) -> Outcome {
@@ -91,12 +101,12 @@ async fn run(gateway: &Gateway, running: Running) -> Outcome {
     }
 }
 
-/// A call that waits for a person's answer, which comes with another request.
+/// A call that waits for a person's answers, which come with another request.
 #[derive(Debug)]
 pub(super) struct Parked {
     pub(super) flight: Flight,
-    pub(super) answer: oneshot::Sender<Value>,
-    /// Who may bring the answer.
+    pub(super) asked: Asked,
+    /// Who may bring the answers.
     pub(super) principal: String,
     /// The session that the call belongs to.
     pub(super) desk: Arc<Desk>,

@@ -3,24 +3,22 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolResponse, ClientResult, ElicitRequest, ElicitRequestParams, InputRequest,
-    InputRequiredResult, InputResponses, ProgressNotificationParam, ServerRequest,
+    CallToolResponse, ClientResult, ErrorCode, InputRequiredResult, InputResponses,
+    ProgressNotificationParam, ServerRequest,
 };
 #[expect(deprecated, reason = "clients in use still ask for log lines")]
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::answer::{refused, result};
-use super::caller::{Said, cancelled};
+use super::asked::{Asked, elicitation};
+use super::caller::{Said, cancelled, declined};
 use super::connection::{Connection, Request};
 use super::desk::Desk;
 use super::flight::{Flight, Landed, Parked};
 use super::lock;
-
-/// The one question that a parked call waits for.
-const QUESTION: &str = "question";
 
 /// How a person can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,17 +39,17 @@ impl Connection {
         desk: Arc<Desk>,
         request: &Request,
         context: &RequestContext<RoleServer>,
-    ) -> CallToolResponse {
+    ) -> Result<CallToolResponse, ErrorData> {
         let asking = asking(request, context);
         loop {
             tokio::select! {
                 biased;
                 () = context.ct.cancelled() => {
                     // Nobody reads this: the flight is dropped, and that stops the call.
-                    return refused("CANCELLED", "the client took the call back").into();
+                    return Ok(refused("CANCELLED", "the client took the call back").into());
                 }
                 Some(said) = flight.said.recv() => {
-                    let Said::Question { question, answer } = said else {
+                    let Said::Questions { questions, answers } = said else {
                         self.pass_on(said, context).await;
                         continue;
                     };
@@ -59,39 +57,32 @@ impl Connection {
                         Asking::ByRequest => {
                             let peer = context.peer.clone();
                             tokio::spawn(async move {
-                                let _ = answer.send(ask(&peer, question).await);
+                                let mut given = Map::new();
+                                for (key, question) in questions {
+                                    given.insert(key, ask(&peer, question).await);
+                                }
+                                let _ = answers.send(given);
                             });
                         }
-                        Asking::ByAnswer => match elicitation(question) {
-                            Ok(elicit) => {
-                                let parked = Parked {
-                                    flight,
-                                    answer,
-                                    principal: request.principal.clone(),
-                                    desk: Arc::clone(&desk),
-                                };
-                                match self.gateway.parking.park(parked) {
-                                    Ok(handle) => {
-                                        let asked = InputRequest::Elicitation(elicit);
-                                        let asked = [(QUESTION.to_owned(), asked)].into();
-                                        return InputRequiredResult::new(Some(asked), Some(handle)).into();
-                                    }
-                                    Err(parked) => {
-                                        let Parked { flight: back, answer, .. } = *parked;
-                                        flight = back;
-                                        let _ = answer.send(json!({"action": "decline"}));
-                                        flight.lead.say("The tool asked a person something; too many questions wait already, so it was declined.");
-                                    }
-                                }
+                        Asking::ByAnswer => {
+                            let mut asked = Asked::new(questions, answers, &mut flight.lead);
+                            if asked.take(&mut flight.given) {
+                                asked.close();
+                                continue;
                             }
-                            Err(error) => {
-                                let _ = answer.send(json!({"action": "decline"}));
-                                flight.lead.say(format!("The tool asked a person something that cannot be passed on ({error}); it was declined."));
+                            let principal = request.principal.clone();
+                            let parked = Parked { flight, asked, principal, desk: Arc::clone(&desk) };
+                            match self.park(parked) {
+                                Ok(required) => return Ok(required.into()),
+                                Err(back) => flight = *back,
                             }
-                        },
+                        }
                         Asking::Never => {
-                            let _ = answer.send(json!({"action": "decline"}));
-                            flight.lead.say(unasked(&question));
+                            for question in questions.values() {
+                                flight.lead.say(unasked(question));
+                            }
+                            let declined = questions.into_iter().map(|(key, _)| (key, declined()));
+                            let _ = answers.send(declined.collect());
                         }
                     }
                 }
@@ -100,14 +91,21 @@ impl Connection {
                         self.pass_on(said, context).await;
                     }
                     let lead = std::mem::take(&mut flight.lead);
-                    return match landed {
-                        Ok(Ok(Landed { reply, extra })) => match reply.answer {
+                    return Ok(match landed {
+                        // The client can do what it takes, or say that it cannot.
+                        Ok(Ok(Landed { error: Some(error), .. }))
+                            if request.is_modern
+                                && error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY =>
+                        {
+                            return Err(error);
+                        }
+                        Ok(Ok(Landed { reply, extra, .. })) => match reply.answer {
                             Some(answer) => result(lead, &answer, extra).into(),
                             None => refused("INTERNAL", "the call has no answer").into(),
                         },
                         Ok(Err(error)) => refused(error.code(), &error.to_string()).into(),
                         Err(_) => refused("INTERNAL", "the call broke off").into(),
-                    };
+                    });
                 }
             }
         }
@@ -121,14 +119,38 @@ impl Connection {
         request: &Request,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(parked) = self.gateway.parking.fetch(handle, &request.principal) else {
+        let Some(mut parked) = self.gateway.parking.fetch(handle, &request.principal) else {
             let text = "no call of yours waits under this request state: it was answered, or it waited too long; call again";
             return Err(ErrorData::invalid_params(text, None));
         };
-        let Parked { flight, answer, desk, .. } = parked;
-        let said = answers.and_then(|mut answers| answers.remove(QUESTION));
-        let _ = answer.send(said.unwrap_or_else(cancelled));
-        Ok(self.follow(flight, desk, request, context).await)
+        if !parked.asked.take(&mut answers.unwrap_or_default()) {
+            // What is not answered yet is asked again.
+            let desk = Arc::clone(&parked.desk);
+            return match self.park(parked) {
+                Ok(required) => Ok(required.into()),
+                Err(flight) => self.follow(*flight, desk, request, context).await,
+            };
+        }
+        let Parked { flight, asked, desk, .. } = parked;
+        asked.close();
+        self.follow(flight, desk, request, context).await
+    }
+
+    /// Keeps a call until its questions are answered, and asks them.
+    ///
+    /// # Errors
+    /// The call, whose questions were declined, where too many wait already.
+    fn park(&self, parked: Parked) -> Result<InputRequiredResult, Box<Flight>> {
+        let open = parked.asked.open();
+        match self.gateway.parking.park(parked) {
+            Ok(handle) => Ok(InputRequiredResult::new(Some(open), Some(handle))),
+            Err(parked) => {
+                let Parked { mut flight, asked, .. } = *parked;
+                asked.close();
+                flight.lead.say("The tool asked a person something; too many questions wait already, so it was declined.");
+                Err(Box::new(flight))
+            }
+        }
     }
 
     /// Tells the client what a server said, as far as the client asked for it.
@@ -142,9 +164,8 @@ impl Connection {
                 let _ = context.peer.notify_progress(progress).await;
             }
             Said::Log(entry) => self.pass_log(entry, context).await,
-            Said::Question { answer, .. } => {
-                let _ = answer.send(cancelled());
-            }
+            // Nobody is left to ask: they count as cancelled.
+            Said::Questions { .. } => {}
         }
     }
 
@@ -181,13 +202,9 @@ fn unasked(question: &Value) -> String {
     format!("The tool asked a person: {message:?}. This client cannot ask, so it was declined.")
 }
 
-fn elicitation(question: Value) -> Result<ElicitRequest, serde_json::Error> {
-    serde_json::from_value::<ElicitRequestParams>(question).map(ElicitRequest::new)
-}
-
 /// Asks a person through the client; no answer is a cancelled one.
 async fn ask(peer: &Peer<RoleServer>, question: Value) -> Value {
-    let Ok(elicit) = elicitation(question) else { return json!({"action": "decline"}) };
+    let Ok(elicit) = elicitation(question) else { return declined() };
     match peer.send_request(ServerRequest::ElicitRequest(elicit)).await {
         Ok(ClientResult::ElicitResult(answer)) => {
             serde_json::to_value(answer).unwrap_or_else(|_| cancelled())

@@ -135,8 +135,8 @@ impl Gateway {
         Arc::clone(&lock(&self.snapshot))
     }
 
-    /// Does something with the workspace. Never on a thread that serves others: reading files and
-    /// the commands of a skill take their time.
+    /// Does something with the workspace. Never on a thread that serves others: reading files
+    /// takes its time.
     pub(super) fn with_workspace<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
         let mut workspace = lock(&self.workspace);
         let result = work(&mut workspace);
@@ -164,7 +164,7 @@ impl Gateway {
         }
         let gateway = Arc::clone(self);
         let looking = tokio::task::spawn_blocking(move || {
-            // Whoever holds it looks for themselves, or is at a command of a skill.
+            // Whoever holds it looks for themselves.
             let mut workspace = match gateway.workspace.try_lock() {
                 Ok(workspace) => workspace,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),

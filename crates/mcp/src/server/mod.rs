@@ -9,6 +9,7 @@
 //! `find`, `open`, `call` and `close`, and answers into messages.
 
 mod answer;
+mod asked;
 mod brought;
 mod caller;
 mod calls;

@@ -118,7 +118,7 @@ impl Connection {
         let reply = desk
             .work(move |seat| {
                 seat.bring_up(&gateway)?;
-                gateway.with_workspace(|workspace| {
+                let opening = gateway.with_workspace(|workspace| {
                     let loaded = SkillId::new(&name).ok().and_then(|id| workspace.load(&id)?.ok());
                     let mut options = OpenOptions::default();
                     match loaded {
@@ -132,8 +132,9 @@ impl Connection {
                         None => {}
                     }
                     let reference = format!("skill:{name}");
-                    seat.session.open(workspace, Origin::user(), &reference, &options)
-                })
+                    seat.session.begin_open(workspace, Origin::user(), &reference, &options)
+                })?;
+                seat.session.complete(opening)
             })
             .await
             .map_err(|error| broken(&error))?;

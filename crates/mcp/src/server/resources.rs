@@ -1,11 +1,12 @@
 //! Resources: the files of skills, and what servers bring.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use concertina_runtime::upstream::Nobody;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CacheScope, CompleteRequestParams, CompleteResult, ListResourceTemplatesResult,
+    CacheScope, CompleteRequestParams, CompleteResult, ErrorCode, ListResourceTemplatesResult,
     ListResourcesResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams,
     ReadResourceResponse, ReadResourceResult, Reference, ResourceTemplate, ResultType,
 };
@@ -15,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::brought::is_allowed;
 use super::connection::{Connection, Request, broken};
 use super::page::page;
-use crate::upstream::Ask;
+use crate::upstream::{Ask, Failure};
 
 /// The name under which a policy speaks of what a server serves besides tools and prompts.
 const RESOURCES: &str = "resources";
@@ -85,11 +86,18 @@ impl Connection {
                 "nothing here has the address {}; resources/list shows what has one",
                 wanted.uri
             );
-            return Err(ErrorData::resource_not_found(text, None));
+            return Err(not_found(text, &wanted.uri));
         };
         let mut params = Map::new();
-        params.insert("uri".to_owned(), wanted.uri.into());
-        let result = self.ask(&server, RESOURCES, Ask::Resource, params, request).await?;
+        params.insert("uri".to_owned(), wanted.uri.as_str().into());
+        let result = self.ask(&server, RESOURCES, Ask::Resource, params, request).await;
+        let result = result.map_err(|error| match error.code {
+            // Whoever is told that it is not there is told what.
+            ErrorCode::INVALID_PARAMS | ErrorCode::RESOURCE_NOT_FOUND => {
+                not_found(error.message, &wanted.uri)
+            }
+            _ => error,
+        })?;
         let mut result: ReadResourceResult = understood(result)?;
         // A server of an older revision says neither.
         result.result_type = Some(ResultType::COMPLETE);
@@ -153,7 +161,13 @@ impl Connection {
         let asked = pool.ask(server, what, params, Arc::new(Nobody)).await;
         asked.map_err(|failure| {
             let text = format!("{}: {server}: {failure}", failure.code());
-            ErrorData::internal_error(text, None)
+            match failure {
+                Failure::Refused { code, data, .. } if is_passed_on(code, request) => {
+                    let code = i32::try_from(code).unwrap_or(ErrorCode::INTERNAL_ERROR.0);
+                    ErrorData::new(ErrorCode(code), text, data)
+                }
+                _ => ErrorData::internal_error(text, None),
+            }
         })
     }
 
@@ -164,6 +178,20 @@ impl Connection {
         let glance = glance.map_err(|error| broken(&error))?;
         Ok(is_allowed(glance.session.settings(), &request.principal, server, name))
     }
+}
+
+/// Whether an error of a server is as much the asker's as ours: what was asked for is not there, or
+/// whoever asks cannot do what it takes.
+fn is_passed_on(code: i64, request: &Request) -> bool {
+    let is = |known: ErrorCode| code == i64::from(known.0);
+    is(ErrorCode::INVALID_PARAMS)
+        || is(ErrorCode::RESOURCE_NOT_FOUND)
+        || (request.is_modern && is(ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY))
+}
+
+/// That nothing has the address `uri`.
+pub(super) fn not_found(text: impl Into<Cow<'static, str>>, uri: &str) -> ErrorData {
+    ErrorData::resource_not_found(text, Some(json!({"uri": uri})))
 }
 
 /// A server's result, where it is one.

@@ -20,6 +20,7 @@ use serde_json::json;
 use super::connection::{Connection, Request, broken};
 use super::gateway::Gateway;
 use super::page::page;
+use super::resources::not_found;
 use super::uri::{self, SKILL_FILE};
 
 impl Connection {
@@ -150,7 +151,7 @@ impl Connection {
         let Some((id, path)) = uri::parse(&self.gateway.snapshot(), uri) else { return Ok(None) };
         let desk = self.plain_desk(request).await?;
         let gateway = Arc::clone(&self.gateway);
-        let uri = uri.to_owned();
+        let address = uri.to_owned();
         let read = desk
             .work(move |seat| {
                 seat.bring_up(&gateway)?;
@@ -168,16 +169,14 @@ impl Connection {
                         Some(refusal) if refusal.code != "NOT_TEXT" => {
                             Ok(Err(format!("{}: {}", refusal.code, refusal.message)))
                         }
-                        _ => {
-                            Ok(bytes(workspace, &id, &path)
-                                .map(|bytes| contents(&uri, &path, bytes)))
-                        }
+                        _ => Ok(bytes(workspace, &id, &path)
+                            .map(|bytes| contents(&address, &path, bytes))),
                     }
                 })
             })
             .await
             .map_err(|error| broken(&error))?;
-        read.map(Some).map_err(|reason| ErrorData::resource_not_found(reason, None))
+        read.map(Some).map_err(|reason| not_found(reason, uri))
     }
 }
 

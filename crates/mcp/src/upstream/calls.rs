@@ -91,8 +91,17 @@ pub(super) async fn rounds(
             _ => Map::new(),
         };
         let mut answers = Map::new();
-        for (key, question) in questions {
-            answers.insert(key, answer(peer, question, caller).await?);
+        let mut for_a_person = Map::new();
+        for (key, mut question) in questions {
+            if question.get("method").is_some_and(|method| method == "elicitation/create") {
+                let asked = question.get_mut("params").map(Value::take).unwrap_or_default();
+                for_a_person.insert(key, asked);
+            } else {
+                answers.insert(key, answer(peer, &question)?);
+            }
+        }
+        if !for_a_person.is_empty() {
+            answers.extend(caller.elicit_all(for_a_person).await);
         }
         params.insert("inputResponses".to_owned(), Value::Object(answers));
         match result.get_mut("requestState").map(Value::take) {
@@ -104,14 +113,9 @@ pub(super) async fn rounds(
     Err(Failure::Malformed(format!("it asked back more than {limit} times in one call")))
 }
 
-async fn answer(
-    peer: &super::peer::Peer,
-    mut question: Value,
-    caller: &Arc<dyn Caller>,
-) -> Result<Value, Failure> {
-    let params = question.get_mut("params").map(Value::take).unwrap_or_default();
+/// The answer to what is asked of nobody in particular.
+fn answer(peer: &super::peer::Peer, question: &Value) -> Result<Value, Failure> {
     match question.get("method").and_then(Value::as_str) {
-        Some("elicitation/create") => Ok(caller.elicit(params).await),
         Some("roots/list") => Ok(peer.roots()),
         other => {
             let method = other.unwrap_or("nothing");

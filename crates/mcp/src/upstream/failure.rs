@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use concertina_runtime::tools::Outcome;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Why a server gave no answer. Each has a stable code.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -96,6 +96,13 @@ impl Failure {
     }
 
     pub(super) fn outcome(&self, server: &str) -> Outcome {
-        Outcome::failed(self.code(), format!("{server}: {self}"))
+        let error = match self {
+            Self::Refused { code, message, data } => {
+                Some(Box::new(json!({"code": code, "message": message, "data": data})))
+            }
+            _ => None,
+        };
+        let message = format!("{server}: {self}");
+        Outcome::Failed { code: self.code().to_owned(), message, error }
     }
 }

@@ -4,11 +4,11 @@ use concertina_core::session::{Command, Origin, PreparedSkill, Refusal};
 use concertina_types::{Blob, CallOutcome, Diagnostic, Severity};
 use serde::Serialize;
 
-use super::{OpenOptions, Session};
+use super::Session;
+use super::opening::ReadySkill;
 use crate::Cancel;
 use crate::error::RuntimeError;
-use crate::tools::Outcome;
-use crate::workspace::Workspace;
+use crate::tools::{CommandRunner, Outcome};
 
 /// What happens where a command may not run, or fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,28 +36,25 @@ pub struct NeedsApproval {
 }
 
 impl Session {
-    /// Runs the commands of `skill` that it may run and puts their output in place. Each is an effect
-    /// with its record before it; none goes to a shell. Where `distrusted` says why the skill is not
-    /// what a person trusted, nothing of it runs, whoever opens it.
+    /// Runs the commands of a skill that it may run and puts their output in place. Each is an effect
+    /// with its record before it; none goes to a shell. Where the skill is not what a
+    /// person trusted, nothing of it runs, whoever opens it.
     pub(super) fn run_commands(
         &mut self,
-        workspace: &Workspace,
-        origin: &Origin,
-        mut skill: PreparedSkill,
-        distrusted: Option<&str>,
-        options: &OpenOptions,
+        ready: ReadySkill,
     ) -> Result<Result<(PreparedSkill, Vec<NeedsApproval>), Refusal>, RuntimeError> {
+        let ReadySkill { origin, mut skill, distrusted, options, runner } = ready;
         let mut outputs = Vec::new();
         let mut waiting = Vec::new();
         for command in skill.commands.clone() {
-            let ran = match distrusted {
-                Some(reason) => Err(Refusal::new("UNTRUSTED", reason)),
+            let ran = match &distrusted {
+                Some(reason) => Err(Refusal::new("UNTRUSTED", reason.as_str())),
                 None if asks_before_commands(&skill) => Err(Refusal::new(
                     "APPROVAL_NEEDED",
                     "the skill asks for consent before its commands, and it cannot be given here",
                 )),
                 None => {
-                    self.run_command(workspace, origin, &skill, &command.command, &options.cancel)?
+                    self.run_command(&runner, &origin, &skill, &command.command, &options.cancel)?
                 }
             };
             let refusal = match ran {
@@ -96,7 +93,7 @@ impl Session {
     /// The output of one command, or why there is none.
     fn run_command(
         &mut self,
-        workspace: &Workspace,
+        runner: &CommandRunner,
         origin: &Origin,
         skill: &PreparedSkill,
         command: &str,
@@ -113,7 +110,7 @@ impl Session {
             return Ok(Err(refusal.unwrap_or_else(|| Refusal::new("NOT_RUN", "it was not run"))));
         };
         let id = ticket.id();
-        let (outcome, output, result) = match workspace.toolbox().run_command(ticket, cancel) {
+        let (outcome, output, result) = match runner.run(ticket, cancel) {
             Outcome::Done { exit, output, dropped, .. } => {
                 let outcome = CallOutcome::Done { exit, output: Blob::of(&output), dropped };
                 let result = if exit == 0 {
@@ -127,7 +124,7 @@ impl Session {
                 };
                 (outcome, output, result)
             }
-            Outcome::Failed { code, message } => {
+            Outcome::Failed { code, message, .. } => {
                 let refusal = Refusal::new(code.as_str(), message.as_str());
                 (CallOutcome::Failed { code, message }, String::new(), Err(refusal))
             }

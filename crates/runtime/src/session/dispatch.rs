@@ -5,7 +5,7 @@ use concertina_core::session::Origin;
 use concertina_types::{ModelCall, Ref, ToolName};
 use serde_json::Value;
 
-use super::{Admission, OpenOptions, Reply, Session};
+use super::{Admission, OpenOptions, Opening, Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
 use crate::find::FindRequest;
@@ -38,7 +38,9 @@ impl Session {
             }
         };
         if call.name != "call" {
-            return self.verb(workspace, origin, &call.name, &arguments, can_fork, cancel);
+            let name = &call.name;
+            let opening = self.verb(workspace, origin, name, &arguments, can_fork, cancel)?;
+            return self.complete(opening);
         }
         match self.admit_written(origin.clone(), &arguments)? {
             Admission::Answered(reply) => Ok(*reply),
@@ -50,7 +52,8 @@ impl Session {
         }
     }
 
-    /// `find`, `open` or `close`, with arguments as they were written.
+    /// `find`, `open` or `close`, with arguments as they were written. What is left to do afterwards,
+    /// in [`Session::complete`], needs no workspace.
     pub fn verb(
         &mut self,
         workspace: &mut Workspace,
@@ -59,22 +62,27 @@ impl Session {
         arguments: &Value,
         can_fork: bool,
         cancel: &Cancel,
-    ) -> Result<Reply, RuntimeError> {
+    ) -> Result<Opening, RuntimeError> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-        match name {
+        let reply = match name {
             "find" => {
                 let Some(query) = text("query") else {
-                    return self.refuse(origin, "find", "BAD_ARGUMENTS", missing(name, "query"));
+                    let reason = missing(name, "query");
+                    return self.refuse(origin, "find", "BAD_ARGUMENTS", reason).map(Opening::from);
                 };
                 let request = match find_request(query, arguments) {
                     Ok(request) => request,
-                    Err(reason) => return self.refuse(origin, "find", "BAD_ARGUMENTS", reason),
+                    Err(reason) => {
+                        let reply = self.refuse(origin, "find", "BAD_ARGUMENTS", reason)?;
+                        return Ok(reply.into());
+                    }
                 };
-                Ok(self.find(workspace, origin, &request)?.1)
+                self.find(workspace, origin, &request).map(|(_, reply)| reply)
             }
             "open" => {
                 let Some(reference) = text("ref") else {
-                    return self.refuse(origin, "open", "BAD_ARGUMENTS", missing(name, "ref"));
+                    let reason = missing(name, "ref");
+                    return self.refuse(origin, "open", "BAD_ARGUMENTS", reason).map(Opening::from);
                 };
                 let options = OpenOptions {
                     part: text("part").map(str::to_owned),
@@ -84,7 +92,7 @@ impl Session {
                     cancel: cancel.clone(),
                     ..OpenOptions::default()
                 };
-                self.open(workspace, origin, reference, &options)
+                return self.begin_open(workspace, origin, reference, &options);
             }
             "close" => match text("ref") {
                 Some(reference) => self.close(origin, reference),
@@ -102,7 +110,8 @@ impl Session {
                 let reason = format!("there is no function {other}; {hint}");
                 self.refuse(origin, other, "UNKNOWN_TOOL", reason)
             }
-        }
+        };
+        reply.map(Opening::from)
     }
 
     /// The first half of `call`, with arguments as they were written.

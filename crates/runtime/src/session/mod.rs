@@ -2,6 +2,7 @@
 
 mod commands;
 mod dispatch;
+mod opening;
 mod part;
 mod small;
 mod tools;
@@ -25,6 +26,7 @@ use crate::error::RuntimeError;
 use crate::workspace::Workspace;
 
 pub use commands::{CommandPolicy, NeedsApproval};
+pub use opening::{Opening, ReadySkill};
 pub use touched::Touched;
 pub use verbs::OpenOptions;
 

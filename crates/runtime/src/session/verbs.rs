@@ -1,16 +1,15 @@
 //! `find`, `open`, `call` and `close`: from words to commands.
 
 use concertina_core::catalog::search::{Index, Kind, Query, SearchDocument, SearchDocumentMeta};
-use concertina_core::session::{
-    Command, Origin, PreparedSkill, Refusal, Request, Shown, menus, prepare, visibility,
-};
-use concertina_format::expand::{Profile, Variables};
+use concertina_core::session::{Command, Origin, Refusal, Shown, menus, visibility};
+use concertina_format::expand::Profile;
 use concertina_types::{
     Blob, CallId, CallOutcome, DisclosureKind, LineRange, Ref, SkillId, Subject, ToolName, limits,
 };
 use serde_json::Value;
 
 use super::commands::CommandPolicy;
+use super::opening::Opening;
 use super::part::part_text;
 use super::tools::{is_inside, lines_of_tool};
 use super::{Admission, Reply, Session};
@@ -18,7 +17,7 @@ use crate::Cancel;
 use crate::error::RuntimeError;
 use crate::find::{FindRequest, Found, section_documents};
 use crate::tools::Outcome;
-use crate::workspace::{LoadedSkill, Workspace};
+use crate::workspace::Workspace;
 
 /// How something is opened.
 #[derive(Debug, Clone, Default)]
@@ -182,6 +181,35 @@ impl Session {
         reference: &str,
         options: &OpenOptions,
     ) -> Result<Reply, RuntimeError> {
+        let opening = self.begin_open(workspace, origin, reference, options)?;
+        self.complete(opening)
+    }
+
+    /// The first half of [`Session::open`], which alone needs the workspace. The second one is
+    /// [`Session::complete`].
+    pub fn begin_open(
+        &mut self,
+        workspace: &mut Workspace,
+        origin: Origin,
+        reference: &str,
+        options: &OpenOptions,
+    ) -> Result<Opening, RuntimeError> {
+        match parse(reference, options.part.as_deref()) {
+            Ok(Ref::Skill { id, part: None, lines: None }) => {
+                self.begin_skill(workspace, origin, id, options)
+            }
+            _ => self.open_other(workspace, origin, reference, options).map(Opening::from),
+        }
+    }
+
+    /// Unfolds what is no whole skill.
+    fn open_other(
+        &mut self,
+        workspace: &mut Workspace,
+        origin: Origin,
+        reference: &str,
+        options: &OpenOptions,
+    ) -> Result<Reply, RuntimeError> {
         let request = format!("open {reference}");
         if matches!(reference.trim(), "menu" | "menu:" | "menu:/") {
             return Ok(self.apply(&Command::OpenRoot { origin })?.reply);
@@ -195,9 +223,6 @@ impl Session {
             Ref::Tool(tool) => {
                 let (tool, lines) = lines_of_tool(&self.snapshot, tool);
                 Ok(self.apply(&Command::OpenTool { origin, tool, lines })?.reply)
-            }
-            Ref::Skill { id, part: None, lines: None } => {
-                self.open_skill(workspace, origin, id, options)
             }
             Ref::Skill { ref id, ref part, lines } => {
                 let id = id.clone();
@@ -224,95 +249,6 @@ impl Session {
                 self.refuse(origin, request, "NOT_GRANTED", reason)
             }
         }
-    }
-
-    fn open_skill(
-        &mut self,
-        workspace: &mut Workspace,
-        origin: Origin,
-        id: SkillId,
-        options: &OpenOptions,
-    ) -> Result<Reply, RuntimeError> {
-        let request = format!("open skill:{id}");
-        // What may not be seen is not read, either.
-        let seen = visibility(&self.state, &self.world(), &Ref::skill(id.clone()), origin.subject);
-        // What is open already was shown: the usual refusals follow below.
-        if !seen.visible && self.state.opened(&id).is_none() {
-            let shown = Shown {
-                reference: Ref::skill(id),
-                kind: DisclosureKind::Skill,
-                text: String::new(),
-                lines: None,
-            };
-            return Ok(self.apply(&Command::Show { origin, shown })?.reply);
-        }
-        let loaded = match workspace.load(&id) {
-            Some(Ok(loaded)) => loaded,
-            Some(Err(error)) => {
-                return self.refuse(origin, request, error.code(), error.to_string());
-            }
-            None => {
-                let reason = format!(
-                    "skill:{id} is no longer in the catalogue; the index is refreshed on the next turn"
-                );
-                return self.refuse(origin, request, "SKILL_GONE", reason);
-            }
-        };
-        let distrusted = workspace.distrusted(&loaded, None);
-        if origin.subject == Subject::Model
-            && let Some(reason) = &distrusted
-        {
-            return self.refuse(origin, request, "UNTRUSTED", reason.as_str());
-        }
-        match self.prepared(workspace, &loaded, options) {
-            Err(refusal) => self.refuse(origin, request, refusal.code, refusal.message),
-            Ok(skill) => {
-                let distrusted = distrusted.as_deref();
-                let ran = self.run_commands(workspace, &origin, skill, distrusted, options)?;
-                let (skill, needs_approval) = match ran {
-                    Ok(ran) => ran,
-                    Err(refusal) => {
-                        return self.refuse(origin, request, refusal.code, refusal.message);
-                    }
-                };
-                let command = Command::OpenSkill {
-                    origin,
-                    skill: Box::new(skill.clone()),
-                    can_fork: options.can_fork,
-                    held: options.held.clone(),
-                };
-                let mut reply = self.apply(&command)?.reply;
-                reply.needs_approval = needs_approval;
-                if reply.refusal.is_none() {
-                    reply.opened = Some(Box::new(skill));
-                }
-                Ok(reply)
-            }
-        }
-    }
-
-    /// A skill made ready to open in this session. Nothing is recorded.
-    pub fn prepared(
-        &self,
-        workspace: &Workspace,
-        loaded: &LoadedSkill,
-        options: &OpenOptions,
-    ) -> Result<PreparedSkill, Refusal> {
-        let variables = Variables {
-            skill_dir: loaded.directory.as_ref().map(|path| path.display().to_string()),
-            session_id: Some(self.id.to_string()),
-            project_dir: Some(workspace.root().display().to_string()),
-            effort: loaded.document.effort.clone(),
-            ..Variables::default()
-        };
-        let request = Request {
-            arguments: options.arguments.clone(),
-            raw_arguments: options.raw_arguments.clone(),
-            profile: options.profile,
-            variables,
-        };
-        let id = loaded.entry.id.clone();
-        prepare(id, &loaded.document, &loaded.body, loaded.resources(), &request)
     }
 
     fn open_part(
@@ -407,7 +343,7 @@ impl Session {
             Outcome::Done { exit, output, dropped, .. } => {
                 (CallOutcome::Done { exit, output: Blob::of(&output), dropped }, output)
             }
-            Outcome::Failed { code, message } => {
+            Outcome::Failed { code, message, .. } => {
                 (CallOutcome::Failed { code, message }, String::new())
             }
         };

@@ -47,6 +47,8 @@ pub enum Outcome {
         code: String,
         /// What happened and what to do.
         message: String,
+        /// The error that a server refused with, as its protocol has it, for whoever can pass it on.
+        error: Option<Box<Value>>,
     },
 }
 
@@ -97,7 +99,7 @@ impl Outcome {
 
     /// It did not run, or was stopped.
     pub fn failed(code: &str, message: impl Into<String>) -> Self {
-        Self::Failed { code: code.to_owned(), message: message.into() }
+        Self::Failed { code: code.to_owned(), message: message.into(), error: None }
     }
 }
 
@@ -198,15 +200,40 @@ impl Toolbox {
         }
     }
 
+    /// What runs commands of skills, as it is now.
+    pub(crate) fn command_runner(&self) -> CommandRunner {
+        CommandRunner {
+            executor: Arc::clone(&self.executor),
+            directory: self.workspace.clone(),
+            environment: self.environment.clone(),
+        }
+    }
+}
+
+/// What runs commands of skills.
+pub(crate) struct CommandRunner {
+    executor: Arc<dyn Executor>,
+    directory: PathBuf,
+    environment: Vec<(String, String)>,
+}
+
+impl std::fmt::Debug for CommandRunner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // What the environment holds may be secret.
+        f.debug_struct("CommandRunner").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+impl CommandRunner {
     /// Runs the command of a skill that `ticket` admits: its argument vector, in the workspace.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
-    pub(crate) fn run_command(&self, ticket: Ticket, cancel: &Cancel) -> Outcome {
+    pub(crate) fn run(&self, ticket: Ticket, cancel: &Cancel) -> Outcome {
         let argv = ticket.arguments().get("argv").and_then(Value::as_array);
         let words = argv.into_iter().flatten().filter_map(Value::as_str);
         let argv: Vec<String> = words.map(str::to_owned).collect();
         let invocation = Invocation {
             argv,
-            directory: self.workspace.clone(),
+            directory: self.directory.clone(),
             environment: self.environment.clone(),
             timeout: Duration::from_secs(limits::TOOL_SECONDS),
             output_bytes: limits::OUTPUT_BYTES as u64,

@@ -1,7 +1,7 @@
 //! Whoever called a tool, as far as its server may talk back.
 
-use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use futures_util::future::{BoxFuture, join_all};
+use serde_json::{Map, Value, json};
 
 /// Takes what a server says while a call runs.
 pub trait Caller: Send + Sync {
@@ -15,6 +15,19 @@ pub trait Caller: Send + Sync {
     /// The answer is an object with `action` (`accept`, `decline` or `cancel`) and, where it was
     /// accepted, `content`.
     fn elicit(&self, question: Value) -> BoxFuture<'static, Value>;
+
+    /// The server asks a person several things at once, each under a key of its own. The answers
+    /// stand under the same keys.
+    fn elicit_all(&self, questions: Map<String, Value>) -> BoxFuture<'static, Map<String, Value>> {
+        let answers: Vec<_> = questions
+            .into_iter()
+            .map(|(key, question)| {
+                let answer = self.elicit(question);
+                async move { (key, answer.await) }
+            })
+            .collect();
+        Box::pin(async move { join_all(answers).await.into_iter().collect() })
+    }
 }
 
 /// A caller who hears nothing and declines every question.

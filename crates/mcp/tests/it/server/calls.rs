@@ -214,6 +214,39 @@ async fn gateway_46_a_question_waits_for_another_request_where_each_stands_for_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn gateway_46_several_questions_come_at_once_under_the_servers_own_keys() {
+    let room = Room::new().server("sea", &["--revision", "2026-07-28"]);
+    let client = Client::raw(Handler::new(room.open().await, None));
+    let meta = modern(&json!({"elicitation": {"form": {}}}));
+    let call = json!({
+        "name": "call", "arguments": {"tool": "sea/ask", "args": {"also": "size"}}, "_meta": meta
+    });
+    let keys = |asked: &Value| -> Vec<String> {
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        asked["inputRequests"].as_object().unwrap().keys().cloned().collect()
+    };
+    let asked = client.result("tools/call", call.clone()).await;
+    assert_eq!(keys(&asked), ["colour", "size"]);
+    // What is missing, or is no answer, is asked again, under another state.
+    let answer = |word: &str| json!({"action": "accept", "content": {"word": word}});
+    let mut retry = call.clone();
+    retry["requestState"] = asked["requestState"].clone();
+    retry["inputResponses"] = json!({"colour": answer("green"), "size": 3, "weight": answer("x")});
+    let again = client.result("tools/call", retry.clone()).await;
+    assert_eq!(keys(&again), ["size"]);
+    assert_ne!(again["requestState"], asked["requestState"]);
+    retry["requestState"] = again["requestState"].clone();
+    retry["inputResponses"] = json!({"size": answer("large")});
+    let done = text(&client.result("tools/call", retry).await);
+    assert!(done.contains("green") && done.contains("large") && !done.contains("weight"), "{done}");
+    // Answers may come with the first request.
+    let mut first = call;
+    first["inputResponses"] = json!({"colour": answer("red"), "size": answer("small")});
+    let done = text(&client.result("tools/call", first).await);
+    assert!(done.contains("red") && done.contains("small"), "{done}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_and_structured_form_say_the_same() {
     let client = sea().client().await;
     let result = client.tool("call", json!({"tool": "sea/add", "args": {"a": 1, "b": 2}})).await;
@@ -289,6 +322,41 @@ async fn prompts_resources_and_completions_of_a_server_are_passed_on() {
     assert!(!linked.to_string().contains("nothing here has the address"), "{linked}");
     let (code, _) = client.error("resources/read", json!({"uri": "nowhere://x"})).await;
     assert_eq!(code, -32002);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resource_that_is_not_there_is_named_in_the_error() {
+    let room = sea().skill("tides", "Reads the tides.", "Look at the moon.");
+    let gateway = room.open().await;
+    let modern_client = Client::raw(Handler::new(gateway.clone(), None));
+    let older_client = Client::of(&gateway).await;
+    for uri in ["gone://nowhere", "skill://tides/gone.md", "note://gone"] {
+        let params = json!({"uri": uri, "_meta": modern(&json!({}))});
+        let error = modern_client.ask("resources/read", params).await["error"].clone();
+        assert_eq!(error["code"], -32602, "{error}");
+        assert_eq!(error["data"]["uri"], uri, "{error}");
+        let error = older_client.ask("resources/read", json!({"uri": uri})).await["error"].clone();
+        assert_eq!(error["code"], -32002, "{error}");
+        assert_eq!(error["data"]["uri"], uri, "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_capability_that_a_server_misses_is_an_error_of_the_protocol_in_2026() {
+    let gateway = sea().open().await;
+    let call = |code: i64, meta: Value| {
+        let arguments = json!({"tool": "sea/refuse", "args": {"code": code}});
+        json!({"name": "call", "arguments": arguments, "_meta": meta})
+    };
+    let client = Client::raw(Handler::new(gateway.clone(), None));
+    let (code, words) = client.error("tools/call", call(-32021, modern(&json!({})))).await;
+    assert_eq!((code, words.as_str()), (-32021, "internal trouble"));
+    // Anything else is for the model, and so is this before 2026.
+    let result = client.result("tools/call", call(-32603, modern(&json!({})))).await;
+    assert!(text(&result).contains("error UPSTREAM_REFUSED"), "{result}");
+    let older = Client::of(&gateway).await;
+    let result = older.result("tools/call", call(-32021, json!({}))).await;
+    assert!(text(&result).contains("-32021"), "{result}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,8 +1,11 @@
 //! The mode for clients that list again: what can be opened and called stands among the tools.
 
-use serde_json::json;
+use std::time::Duration;
 
-use super::kit::{Client, Room, many_tools, text};
+use concertina_mcp::server::Handler;
+use serde_json::{Value, json};
+
+use super::kit::{Client, Room, many_tools, modern, text};
 
 fn harbour() -> Room {
     Room::new()
@@ -46,7 +49,7 @@ async fn gateway_08_a_notice_from_behind_is_not_passed_on_where_our_list_stays()
     // Time enough for whoever would pass it on.
     for _ in 0..5 {
         client.text("find", json!({"query": "anything"})).await;
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let heard = client.heard();
     let told =
@@ -67,7 +70,7 @@ async fn prompts_and_resources_are_told_of_too() {
     let room = harbour();
     let client = Client::of(&room.open().await).await;
     // The first look is what later ones are compared with.
-    tokio::time::sleep(std::time::Duration::from_millis(1_200)).await;
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
     let room = room.skill("moorings", "Says which berth is free.", "Look.");
     client.hears_method("notifications/prompts/list_changed").await;
     client.hears_method("notifications/resources/list_changed").await;
@@ -75,4 +78,39 @@ async fn prompts_and_resources_are_told_of_too() {
     assert!(list.to_string().contains("moorings"), "{list}");
     let _ = text(&client.tool("find", json!({"query": "berth"})).await);
     drop(room);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_servers_changed_lists_reach_a_subscription_that_asked_for_them() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let room = Room::new();
+        let file = room.path("prompts.json");
+        let room = room
+            .file("prompts.json", "[]")
+            .server("sea", &["--revision", revision, "--prompts", file.to_str().unwrap()]);
+        let gateway = room.open().await;
+        let meta = modern(&json!({}));
+        let asked = Client::raw(Handler::new(gateway.clone(), None));
+        let wanted = json!({"promptsListChanged": true});
+        asked.begin("subscriptions/listen", json!({"notifications": wanted, "_meta": meta})).await;
+        asked.hears_method("notifications/subscriptions/acknowledged").await;
+        let other = Client::raw(Handler::new(gateway, None));
+        let other_wants = json!({"notifications": {"resourcesListChanged": true}, "_meta": meta});
+        other.begin("subscriptions/listen", other_wants).await;
+        other.hears_method("notifications/subscriptions/acknowledged").await;
+        // A change before the first look is part of it, so there may have to be another one.
+        let is_news = |message: &Value| message["method"] == "notifications/prompts/list_changed";
+        for number in 0..20 {
+            room.write("prompts.json", &json!([{"name": format!("prompt_{number}")}]).to_string());
+            let call =
+                json!({"name": "call", "arguments": {"tool": "sea/announce"}, "_meta": meta});
+            other.result("tools/call", call).await;
+            let heard = asked.hears(is_news);
+            if tokio::time::timeout(Duration::from_secs(3), heard).await.is_ok() {
+                break;
+            }
+        }
+        assert!(asked.heard().iter().any(is_news), "{revision}: {:?}", asked.heard());
+        assert!(!other.heard().iter().any(is_news), "{revision}: {:?}", other.heard());
+    }
 }

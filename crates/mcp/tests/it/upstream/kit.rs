@@ -154,7 +154,7 @@ pub(crate) async fn said(pool: &Pool, name: &str, arguments: Value) -> String {
 /// The code and the words of a call that failed.
 pub(crate) async fn failed(pool: &Pool, name: &str, arguments: Value) -> (String, String) {
     match call(pool, name, arguments).await {
-        Outcome::Failed { code, message } => (code, message),
+        Outcome::Failed { code, message, .. } => (code, message),
         other @ Outcome::Done { .. } => panic!("{name}: {other:?}"),
     }
 }

@@ -1,0 +1,143 @@
+//! A skill on its way to being open: made ready while the workspace is at hand, opened without it.
+
+use concertina_core::session::{
+    Command, Origin, PreparedSkill, Refusal, Request, Shown, prepare, visibility,
+};
+use concertina_format::expand::Variables;
+use concertina_types::{DisclosureKind, Ref, SkillId, Subject};
+
+use super::{OpenOptions, Reply, Session};
+use crate::error::RuntimeError;
+use crate::tools::CommandRunner;
+use crate::workspace::{LoadedSkill, Workspace};
+
+/// What became of a request to open something.
+#[derive(Debug)]
+#[must_use = "a skill that is ready is not open yet"]
+pub enum Opening {
+    /// What the asker is told.
+    Answered(Box<Reply>),
+    /// A skill is ready. The commands in its text run before it is shown, and may take their time.
+    Ready(Box<ReadySkill>),
+}
+
+/// A skill that is ready to open.
+#[derive(Debug)]
+pub struct ReadySkill {
+    pub(super) origin: Origin,
+    pub(super) skill: PreparedSkill,
+    /// Why it is not what a person trusted, where it is not.
+    pub(super) distrusted: Option<String>,
+    pub(super) options: OpenOptions,
+    pub(super) runner: CommandRunner,
+}
+
+impl From<Reply> for Opening {
+    fn from(reply: Reply) -> Self {
+        Self::Answered(Box::new(reply))
+    }
+}
+
+impl Session {
+    /// The second half of a request to open something: runs the commands in a skill's text and shows
+    /// it. Whatever else was opened is answered already.
+    pub fn complete(&mut self, opening: Opening) -> Result<Reply, RuntimeError> {
+        match opening {
+            Opening::Answered(reply) => Ok(*reply),
+            Opening::Ready(ready) => self.open_ready(*ready),
+        }
+    }
+
+    pub(super) fn begin_skill(
+        &mut self,
+        workspace: &mut Workspace,
+        origin: Origin,
+        id: SkillId,
+        options: &OpenOptions,
+    ) -> Result<Opening, RuntimeError> {
+        let request = format!("open skill:{id}");
+        // What may not be seen is not read, either.
+        let seen = visibility(&self.state, &self.world(), &Ref::skill(id.clone()), origin.subject);
+        // What is open already was shown: the usual refusals follow below.
+        if !seen.visible && self.state.opened(&id).is_none() {
+            let shown = Shown {
+                reference: Ref::skill(id),
+                kind: DisclosureKind::Skill,
+                text: String::new(),
+                lines: None,
+            };
+            return Ok(self.apply(&Command::Show { origin, shown })?.reply.into());
+        }
+        let loaded = match workspace.load(&id) {
+            Some(Ok(loaded)) => loaded,
+            Some(Err(error)) => {
+                return Ok(self.refuse(origin, request, error.code(), error.to_string())?.into());
+            }
+            None => {
+                let reason = format!(
+                    "skill:{id} is no longer in the catalogue; the index is refreshed on the next turn"
+                );
+                return Ok(self.refuse(origin, request, "SKILL_GONE", reason)?.into());
+            }
+        };
+        let distrusted = workspace.distrusted(&loaded, None);
+        if origin.subject == Subject::Model
+            && let Some(reason) = &distrusted
+        {
+            return Ok(self.refuse(origin, request, "UNTRUSTED", reason.as_str())?.into());
+        }
+        match self.prepared(workspace, &loaded, options) {
+            Err(refusal) => Ok(self.refuse(origin, request, refusal.code, refusal.message)?.into()),
+            Ok(skill) => {
+                let (options, runner) = (options.clone(), workspace.toolbox().command_runner());
+                let ready = ReadySkill { origin, skill, distrusted, options, runner };
+                Ok(Opening::Ready(Box::new(ready)))
+            }
+        }
+    }
+
+    fn open_ready(&mut self, ready: ReadySkill) -> Result<Reply, RuntimeError> {
+        let (origin, options) = (ready.origin.clone(), ready.options.clone());
+        let request = format!("open skill:{}", ready.skill.id);
+        let (skill, needs_approval) = match self.run_commands(ready)? {
+            Ok(ran) => ran,
+            Err(refusal) => return self.refuse(origin, request, refusal.code, refusal.message),
+        };
+        let command = Command::OpenSkill {
+            origin,
+            skill: Box::new(skill.clone()),
+            can_fork: options.can_fork,
+            held: options.held,
+        };
+        let mut reply = self.apply(&command)?.reply;
+        reply.needs_approval = needs_approval;
+        if reply.refusal.is_none() {
+            reply.opened = Some(Box::new(skill));
+        }
+        Ok(reply)
+    }
+
+    /// A skill made ready to open in this session. Nothing is recorded.
+    pub fn prepared(
+        &self,
+        workspace: &Workspace,
+        loaded: &LoadedSkill,
+        options: &OpenOptions,
+    ) -> Result<PreparedSkill, Refusal> {
+        let variables = Variables {
+            skill_dir: loaded.directory.as_ref().map(|path| path.display().to_string()),
+            session_id: Some(self.id.to_string()),
+            project_dir: Some(workspace.root().display().to_string()),
+            effort: loaded.document.effort.clone(),
+            ..Variables::default()
+        };
+        let request = Request {
+            arguments: options.arguments.clone(),
+            raw_arguments: options.raw_arguments.clone(),
+            profile: options.profile,
+            variables,
+        };
+        let id = loaded.entry.id.clone();
+        prepare(id, &loaded.document, &loaded.body, loaded.resources(), &request)
+    }
+}
