@@ -112,10 +112,12 @@ async fn answer(
     let params = question.get_mut("params").map(Value::take).unwrap_or_default();
     match question.get("method").and_then(Value::as_str) {
         Some("elicitation/create") => Ok(caller.elicit(params).await),
-        Some("roots/list") => Ok(peer.roots()),
         other => {
-            let method = other.unwrap_or("nothing");
-            Err(Failure::Malformed(format!("it asked for `{method}`, which is not answered here")))
+            let roots = peer.roots().filter(|_| other == Some("roots/list"));
+            roots.ok_or_else(|| {
+                let method = other.unwrap_or("nothing");
+                Failure::Malformed(format!("it asked for `{method}`, which is not answered here"))
+            })
         }
     }
 }

@@ -38,9 +38,13 @@ fn client() -> Value {
     json!({"name": "concertina", "title": "Concertina", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// No sampling: Concertina has no model to lend.
-fn abilities() -> Value {
-    json!({"roots": {"listChanged": false}, "elicitation": {"form": {}, "url": {}}})
+/// No sampling: Concertina has no model to lend. Roots only where the settings say so.
+fn abilities(peer: &Peer) -> Value {
+    let mut abilities = json!({"elicitation": {"form": {}, "url": {}}});
+    if let (Some(_), Some(map)) = (peer.roots(), abilities.as_object_mut()) {
+        map.insert("roots".to_owned(), json!({"listChanged": false}));
+    }
+    abilities
 }
 
 /// `initialize`, which almost every server in use understands. A probe for the newer revision first
@@ -48,7 +52,7 @@ fn abilities() -> Value {
 pub(super) async fn initialize(peer: &Arc<Peer>, patience: Patience) -> Result<Hello, Failure> {
     let params = json!({
         "protocolVersion": NEWEST,
-        "capabilities": abilities(),
+        "capabilities": abilities(peer),
         "clientInfo": client(),
     });
     let mut result = peer.request("initialize", params, patience, None).await?;
@@ -74,7 +78,7 @@ pub(super) async fn discover(peer: &Arc<Peer>, patience: Patience) -> Result<Hel
     let mut meta = Map::new();
     meta.insert("io.modelcontextprotocol/protocolVersion".to_owned(), json!(STATELESS));
     meta.insert("io.modelcontextprotocol/clientInfo".to_owned(), client());
-    meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), abilities());
+    meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), abilities(peer));
     peer.always_send(meta);
     let mut result = peer.request("server/discover", json!({}), patience, None).await?;
     let versions = result.get("supportedVersions").and_then(Value::as_array);

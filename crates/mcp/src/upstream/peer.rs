@@ -41,7 +41,8 @@ pub(super) struct Peer {
     next: AtomicU64,
     /// What every request carries in `_meta`, where the revision wants it.
     meta: OnceLock<Map<String, Value>>,
-    root: PathBuf,
+    /// The workspace, where the server is told it.
+    root: Option<PathBuf>,
     changed: mpsc::Sender<List>,
     over: watch::Sender<Option<Failure>>,
     /// Lines that were no messages.
@@ -59,7 +60,7 @@ struct Pending {
 impl Peer {
     /// A connection whose messages leave through the returned end.
     pub(super) fn new(
-        root: &Path,
+        root: Option<&Path>,
         changed: mpsc::Sender<List>,
     ) -> (Arc<Self>, mpsc::Receiver<Value>) {
         let (out, outgoing) = mpsc::channel(limits::UPSTREAM_QUEUE);
@@ -68,7 +69,7 @@ impl Peer {
             pending: Mutex::default(),
             next: AtomicU64::new(1),
             meta: OnceLock::new(),
-            root: root.to_owned(),
+            root: root.map(Path::to_owned),
             changed,
             over: watch::Sender::new(None),
             noise: AtomicU64::new(0),
@@ -273,7 +274,7 @@ impl Peer {
     fn asked(self: &Arc<Self>, method: &str, id: &Value, message: &Value) {
         let answer = match method {
             "ping" => Ok(json!({})),
-            "roots/list" => Ok(self.roots()),
+            "roots/list" => self.roots().ok_or_else(|| format!("`{method}` is not answered here")),
             "elicitation/create" => {
                 let question = message.get("params").cloned().unwrap_or_default();
                 return self.elicit(id.clone(), question);
@@ -313,10 +314,11 @@ impl Peer {
         }
     }
 
-    /// The workspace, as the protocol has it.
-    pub(super) fn roots(&self) -> Value {
-        let name = self.root.file_name().map(|name| name.to_string_lossy().into_owned());
-        json!({"roots": [{"uri": file_uri(&self.root), "name": name}]})
+    /// The workspace, as the protocol has it, where the server is told it.
+    pub(super) fn roots(&self) -> Option<Value> {
+        let root = self.root.as_ref()?;
+        let name = root.file_name().map(|name| name.to_string_lossy().into_owned());
+        Some(json!({"roots": [{"uri": file_uri(root), "name": name}]}))
     }
 
     /// Fails everything that waits. Only the first reason is kept.

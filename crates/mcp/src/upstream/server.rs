@@ -330,7 +330,8 @@ impl Upstream {
     async fn open(&self, changed: mpsc::Sender<List>) -> Result<(Arc<Peer>, Link, Hello), Failure> {
         let options = &self.shared.options;
         let patience = options.waits.starting();
-        let (peer, outgoing) = Peer::new(&options.root, changed.clone());
+        let root = self.definition.roots.then_some(options.root.as_path());
+        let (peer, outgoing) = Peer::new(root, changed.clone());
         let link =
             Link::open(&self.definition, options, &peer, outgoing, &self.shared.household).await?;
         let refused = match handshake::initialize(&peer, patience).await {
@@ -351,7 +352,7 @@ impl Upstream {
             // The transport of an address allows one beginning.
             (false, _) => {
                 link.stop().await;
-                let (peer, outgoing) = Peer::new(&options.root, changed);
+                let (peer, outgoing) = Peer::new(root, changed);
                 let household = &self.shared.household;
                 let link =
                     Link::open(&self.definition, options, &peer, outgoing, household).await?;

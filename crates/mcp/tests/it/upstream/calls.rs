@@ -199,18 +199,51 @@ async fn gateway_40_a_server_asks_whoever_called_in_both_revisions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn gateway_41_what_a_server_may_not_have_is_refused_and_its_roots_are_told() {
+async fn gateway_41_what_a_server_may_not_have_is_refused() {
     let bench = Bench::new().with("one", &[]);
     let pool = bench.settled().await;
     let sampled = said(&pool, "one/sample", json!({})).await;
     assert!(sampled.contains("-32601"), "{sampled}");
-    let roots = said(&pool, "one/roots", json!({})).await;
-    assert!(roots.contains("file:///"), "{roots}");
     let ears = Arc::new(Ears::default());
     let log = a_call("one/log", json!({"text": "hello"}), ears.clone(), Cancel::default());
     pool.call(log).await;
     assert_eq!(ears.logged.lock().unwrap()[0], json!({"level": "info", "data": "hello"}));
     pool.close().await;
+}
+
+/// A server that is told roots drops the directories that a person wrote into its arguments.
+#[tokio::test(flavor = "multi_thread")]
+async fn i04_roots_are_declared_and_told_only_where_the_settings_say_so() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let mut bench = Bench::new();
+        let (plain, rooted) = (bench.word("plain"), bench.word("rooted"));
+        bench.add("plain", &["--revision", revision, "--log", &plain]);
+        bench.add("rooted", &["--revision", revision, "--log", &rooted]);
+        bench.definitions[1].roots = true;
+        let pool = bench.settled().await;
+        let declares = |log: &str| {
+            let first = bench.log(log).into_iter().find(|line| {
+                let method =
+                    if revision == "2026-07-28" { "server/discover" } else { "initialize" };
+                line["method"] == method
+            });
+            let params = first.unwrap()["params"].clone();
+            let stateless = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+            let can =
+                if params["capabilities"].is_null() { stateless } else { &params["capabilities"] };
+            assert!(can["elicitation"].is_object(), "{params}");
+            can.get("roots").is_some()
+        };
+        assert!(!declares("plain"), "{revision}");
+        assert!(declares("rooted"), "{revision}");
+        if revision == "2025-11-25" {
+            let refused = said(&pool, "plain/roots", json!({})).await;
+            assert!(refused.contains("-32601"), "{refused}");
+            let told = said(&pool, "rooted/roots", json!({})).await;
+            assert!(told.contains("file:///"), "{told}");
+        }
+        pool.close().await;
+    }
 }
 
 /// On one pair of streams nothing says whose call a question belongs to.

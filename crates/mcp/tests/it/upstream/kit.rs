@@ -76,6 +76,7 @@ impl Bench {
             by: "concertina".to_owned(),
             trusted: true,
             timeout_s: None,
+            roots: false,
         }
     }
 
