@@ -268,7 +268,7 @@ impl Connection {
                     while let Ok(said) = flight.said.try_recv() {
                         self.pass_on(said, context).await;
                     }
-                    let lead = std::mem::take(&mut flight.lead);
+                    let lead = flight.take_lead();
                     return match landed {
                         Ok(Ok(Landed { reply, extra })) => match reply.answer {
                             Some(answer) => result(lead, &answer, extra).into(),

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::answer::Extra;
-use super::caller::{Said, Talker};
+use super::caller::{Notes, Said, Talker};
 use super::desk::Desk;
 use super::gateway::Gateway;
 use super::lock;
@@ -33,7 +33,19 @@ pub(super) struct Flight {
     pub(super) landed: oneshot::Receiver<Result<Landed, RuntimeError>>,
     /// What stands before the answer.
     pub(super) lead: Lead,
+    notes: Notes,
     cancel: Cancel,
+}
+
+impl Flight {
+    /// Everything that stands before the answer, once the call has ended.
+    pub(super) fn take_lead(&mut self) -> Lead {
+        let mut lead = std::mem::take(&mut self.lead);
+        for note in lock(&self.notes).drain(..) {
+            lead.say(note);
+        }
+        lead
+    }
 }
 
 impl Drop for Flight {
@@ -54,7 +66,9 @@ pub(super) fn launch(
     let (land, landed) = oneshot::channel();
     let id = ticket.id();
     let server = ticket.tool().as_str().split_once('/').map(|(server, _)| server.to_owned());
-    let running = gateway.toolbox().start(ticket, &cancel, Arc::new(Talker { said: say }));
+    let notes = Notes::default();
+    let talker = Talker { said: say, notes: Arc::clone(&notes) };
+    let running = gateway.toolbox().start(ticket, &cancel, Arc::new(talker));
     let gateway = Arc::clone(gateway);
     gateway.under_way.send_modify(|calls| *calls += 1);
     tokio::spawn(async move {
@@ -75,7 +89,7 @@ pub(super) fn launch(
         let _ = land.send(finished.map(|reply| Landed { reply, extra }));
         gateway.under_way.send_modify(|calls| *calls = calls.saturating_sub(1));
     });
-    Flight { said, landed, lead: Lead::default(), cancel }
+    Flight { said, landed, lead: Lead::default(), notes, cancel }
 }
 
 async fn run(gateway: &Gateway, running: Running) -> Outcome {

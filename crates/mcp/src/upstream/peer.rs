@@ -17,6 +17,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::failure::Failure;
 
 const METHOD_NOT_FOUND: i64 = -32601;
+/// Said to everybody whom a question may have been for.
+const AMBIGUOUS: &str = "The server asked a person something while several calls to it were under way; it could not be told for which, so it was declined. If this answer lacks something, call again.";
 
 /// A list that a server can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +57,8 @@ struct Pending {
     caller: Option<Arc<dyn Caller>>,
     /// Set when the server says something about it.
     is_alive: Arc<AtomicBool>,
+    /// Whether its caller was asked something and has not answered yet.
+    is_asking: bool,
 }
 
 impl Peer {
@@ -94,7 +98,7 @@ impl Peer {
         let (answer, answered) = oneshot::channel();
         let is_alive = Arc::new(AtomicBool::new(false));
         let params = self.with_meta(params, caller.is_some().then_some(id));
-        let pending = Pending { answer, caller, is_alive: Arc::clone(&is_alive) };
+        let pending = Pending { answer, caller, is_alive: Arc::clone(&is_alive), is_asking: false };
         self.pending().insert(id, pending);
         // Asked after the request is noted: whoever ends the connection afterwards fails it.
         if let Some(failure) = self.ended() {
@@ -256,8 +260,8 @@ impl Peer {
         }
     }
 
-    /// The one call under way. On one pair of streams nothing says which call a question belongs
-    /// to; where several are under way it is put to nobody, rather than to another's caller.
+    /// The one call under way. On one pair of streams nothing says which call a message belongs
+    /// to; where several are under way it goes to nobody, rather than to another's caller.
     fn sole_caller(&self) -> Option<Arc<dyn Caller>> {
         let pending = self.pending();
         let mut callers = pending.values().filter_map(|pending| {
@@ -269,6 +273,27 @@ impl Peer {
         }
         is_alive.store(true, Ordering::Relaxed);
         Some(Arc::clone(caller))
+    }
+
+    /// The call that a question belongs to. A server asks one thing at a time in a call, so a call
+    /// whose question is not answered yet is none of several. Where it cannot be told, everybody
+    /// whom the question may have been for hears of it; not what it was, since it is another's too.
+    fn asker(&self) -> Option<(u64, Arc<dyn Caller>)> {
+        let mut pending = self.pending();
+        let mut calls: Vec<_> =
+            pending.iter_mut().filter(|(_, pending)| pending.caller.is_some()).collect();
+        if calls.len() > 1 && calls.iter().any(|(_, pending)| !pending.is_asking) {
+            calls.retain(|(_, pending)| !pending.is_asking);
+        }
+        if let [(id, pending)] = calls.as_mut_slice() {
+            pending.is_asking = true;
+            pending.is_alive.store(true, Ordering::Relaxed);
+            return pending.caller.clone().map(|caller| (**id, caller));
+        }
+        for caller in calls.iter().filter_map(|(_, pending)| pending.caller.as_ref()) {
+            caller.note(AMBIGUOUS.to_owned());
+        }
+        None
     }
 
     fn asked(self: &Arc<Self>, method: &str, id: &Value, message: &Value) {
@@ -296,12 +321,15 @@ impl Peer {
     }
 
     fn elicit(self: &Arc<Self>, id: Value, question: Value) {
-        let Some(caller) = self.sole_caller() else {
+        let Some((call, caller)) = self.asker() else {
             return self.reply(&id, Ok(json!({"action": "decline"})));
         };
         let peer = Arc::clone(self);
         tokio::spawn(async move {
             let answer = caller.elicit(question).await;
+            if let Some(pending) = peer.pending().get_mut(&call) {
+                pending.is_asking = false;
+            }
             peer.touch_all();
             peer.reply(&id, Ok(answer));
         });

@@ -177,7 +177,10 @@ async fn i06_a_call_that_nobody_waits_for_is_cancelled() {
 }
 
 async fn asks(pool: &Pool) -> (String, Vec<Value>) {
-    let ears = Arc::new(Ears::default());
+    asks_with(pool, &Arc::default()).await
+}
+
+async fn asks_with(pool: &Pool, ears: &Arc<Ears>) -> (String, Vec<Value>) {
     let outcome = pool.call(a_call("one/ask", json!({}), ears.clone(), Cancel::default())).await;
     let Outcome::Done { exit: 0, output, .. } = outcome else { panic!("{outcome:?}") };
     let asked = ears.asked.lock().unwrap().clone();
@@ -248,7 +251,7 @@ async fn i04_roots_are_declared_and_told_only_where_the_settings_say_so() {
 
 /// On one pair of streams nothing says whose call a question belongs to.
 #[tokio::test(flavor = "multi_thread")]
-async fn i06_a_question_during_several_calls_is_put_to_nobody() {
+async fn i06_a_question_during_several_calls_is_put_to_nobody_and_all_are_told() {
     let bench = Bench::new().with("one", &[]);
     let pool = bench.settled().await;
     let other = Cancel::default();
@@ -256,12 +259,42 @@ async fn i06_a_question_during_several_calls_is_put_to_nobody() {
     let wait = json!({"ms": 600_000, "steps": 60_000});
     let running = tokio::spawn(pool.call(a_call("one/wait", wait, ears.clone(), other.clone())));
     until("the other call is under way", || !ears.progress.lock().unwrap().is_empty()).await;
-    let (answer, asked) = asks(&pool).await;
+    let asker = Arc::new(Ears::default());
+    let (answer, asked) = asks_with(&pool, &asker).await;
     assert_eq!(answer, r#"{"action":"decline"}"#);
     assert!(asked.is_empty());
     assert!(ears.asked.lock().unwrap().is_empty());
+    for told in [&asker, &ears] {
+        let notes = told.notes.lock().unwrap();
+        assert!(matches!(&notes[..], [note] if note.contains("could not be told")), "{notes:?}");
+        assert!(!notes[0].contains("colour"), "it may be another's: {notes:?}");
+    }
     other.stop();
     let _ = running.await;
+    pool.close().await;
+}
+
+/// One whose own question waits for a person is not asked for the next one.
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_40_a_question_that_waits_keeps_no_other_from_being_asked() {
+    let bench = Bench::new().with("one", &[]);
+    let pool = bench.settled().await;
+    let late = Arc::new(tokio::sync::Notify::new());
+    let first = Arc::new(Ears { late: Some(Arc::clone(&late)), ..Ears::default() });
+    let waiting =
+        tokio::spawn(pool.call(a_call("one/ask", json!({}), first.clone(), Cancel::default())));
+    until("the first is asked", || !first.asked.lock().unwrap().is_empty()).await;
+    let second = Arc::new(Ears::default());
+    let (answer, asked) = asks_with(&pool, &second).await;
+    assert!(answer.contains("blue"), "{answer}");
+    assert_eq!(asked.len(), 1);
+    late.notify_one();
+    let outcome = tokio::time::timeout(LONG, waiting).await.unwrap().unwrap();
+    assert!(matches!(&outcome, Outcome::Done { output, .. } if output.contains("blue")));
+    assert_eq!(first.asked.lock().unwrap().len(), 1);
+    for ears in [&first, &second] {
+        assert!(ears.notes.lock().unwrap().is_empty());
+    }
     pool.close().await;
 }
 
