@@ -123,6 +123,11 @@ pub const CALL_SILENT_SECONDS: u64 = 300;
 pub const CALL_SECONDS: u64 = 3_600;
 /// Calls under way on one server; the rest waits.
 pub const CALLS_AT_ONCE: usize = 64;
+/// Resources of one server that clients want to be told of: each of them may start a reading.
+pub const SUBSCRIPTIONS: usize = 1_000;
+/// Changes of resources that a slow listener has not taken yet; beyond that it is told once that
+/// its own may have changed.
+pub const UPDATES_HELD: usize = 256;
 /// How long a call waits for its place, in seconds.
 pub const PLACE_SECONDS: u64 = 60;
 /// Failures in a row after which a server is left alone for a while.

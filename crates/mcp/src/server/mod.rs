@@ -27,6 +27,7 @@ mod prompts;
 mod resources;
 mod skills;
 mod stdio;
+mod subscriptions;
 mod tools;
 mod uri;
 

@@ -1,8 +1,12 @@
 //! The first words with a server.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio::task::JoinHandle;
 
 use super::failure::Failure;
 use super::peer::{Patience, Peer};
@@ -26,6 +30,10 @@ pub(super) struct Hello {
 impl Hello {
     pub(super) fn is_stateless(&self) -> bool {
         self.revision == STATELESS
+    }
+
+    pub(super) fn tells_of_resources(&self) -> bool {
+        self.capabilities.pointer("/resources/subscribe") == Some(&Value::Bool(true))
     }
 
     /// Whether it offers what stands at this pointer of its capabilities.
@@ -99,20 +107,29 @@ pub(super) async fn discover(peer: &Arc<Peer>, patience: Patience) -> Result<Hel
     })
 }
 
-/// Asks to be told when lists change, where the revision wants to be asked. The answer comes when
-/// the connection ends, so nobody waits for it.
-pub(super) fn listen(peer: &Arc<Peer>, hello: &Hello, patience: Patience) {
-    if !hello.is_stateless() {
-        return;
+/// Asks to be told when lists or the resources `uris` change, as the revision without a beginning
+/// has it. The answer comes when the connection ends, so nobody waits for it.
+pub(super) async fn listen(peer: &Arc<Peer>, uris: &[&String]) -> JoinHandle<()> {
+    const ALWAYS: Duration = Duration::from_hours(24 * 365);
+    let mut filter = json!({
+        "toolsListChanged": true,
+        "promptsListChanged": true,
+        "resourcesListChanged": true,
+    });
+    if let (false, Some(filter)) = (uris.is_empty(), filter.as_object_mut()) {
+        filter.insert("resourceSubscriptions".to_owned(), json!(uris));
     }
+    let params = json!({"notifications": filter});
     let peer = Arc::clone(peer);
-    tokio::spawn(async move {
-        let filter = json!({
-            "toolsListChanged": true,
-            "promptsListChanged": true,
-            "resourcesListChanged": true,
-        });
-        let params = json!({"notifications": filter});
+    let mut asking = Box::pin(async move {
+        let patience = Patience { silent: ALWAYS, whole: ALWAYS };
         let _ = peer.request("subscriptions/listen", params, patience, None).await;
     });
+    // It is on its way when this returns: whoever cancels another one afterwards misses nothing.
+    let is_over = poll_fn(|context| Poll::Ready(asking.as_mut().poll(context).is_ready())).await;
+    tokio::spawn(async move {
+        if !is_over {
+            asking.await;
+        }
+    })
 }

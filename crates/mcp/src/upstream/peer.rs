@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::failure::Failure;
+use super::subscriptions::Updates;
 
 const METHOD_NOT_FOUND: i64 = -32601;
 /// Said to everybody whom a question may have been for.
@@ -46,6 +47,7 @@ pub(super) struct Peer {
     /// The workspace, where the server is told it.
     root: Option<PathBuf>,
     changed: mpsc::Sender<List>,
+    updates: Updates,
     over: watch::Sender<Option<Failure>>,
     /// Lines that were no messages.
     pub(super) noise: AtomicU64,
@@ -66,6 +68,7 @@ impl Peer {
     pub(super) fn new(
         root: Option<&Path>,
         changed: mpsc::Sender<List>,
+        updates: Updates,
     ) -> (Arc<Self>, mpsc::Receiver<Value>) {
         let (out, outgoing) = mpsc::channel(limits::UPSTREAM_QUEUE);
         let peer = Self {
@@ -75,6 +78,7 @@ impl Peer {
             meta: OnceLock::new(),
             root: root.map(Path::to_owned),
             changed,
+            updates,
             over: watch::Sender::new(None),
             noise: AtomicU64::new(0),
         };
@@ -233,10 +237,13 @@ impl Peer {
             "notifications/tools/list_changed" => {
                 let _ = self.changed.try_send(List::Tools);
             }
-            "notifications/prompts/list_changed"
-            | "notifications/resources/list_changed"
-            | "notifications/resources/updated" => {
+            "notifications/prompts/list_changed" | "notifications/resources/list_changed" => {
                 let _ = self.changed.try_send(List::Others);
+            }
+            "notifications/resources/updated" => {
+                if let Some(uri) = message.pointer("/params/uri").and_then(Value::as_str) {
+                    self.updates.say(uri);
+                }
             }
             _ => {}
         }

@@ -22,6 +22,7 @@ use super::peer::{List, Patience, Peer};
 use super::program::Household;
 use super::records::{Manifest, Records};
 use super::skills::offered;
+use super::subscriptions::{Subscriptions, Updates};
 
 /// What all servers share.
 #[derive(Debug)]
@@ -32,6 +33,7 @@ pub(super) struct Shared {
     /// Places for servers that are started to learn what they bring.
     pub(super) learning: Semaphore,
     pub(super) closing: CancellationToken,
+    pub(super) updates: Updates,
 }
 
 /// One server.
@@ -41,6 +43,7 @@ pub(super) struct Upstream {
     pub(super) shared: Arc<Shared>,
     /// Places for calls.
     pub(super) places: Semaphore,
+    pub(super) subscriptions: tokio::sync::Mutex<Subscriptions>,
     state: Mutex<State>,
     /// Held while the server is being started.
     starting: tokio::sync::Mutex<()>,
@@ -147,6 +150,7 @@ impl Upstream {
             records,
             shared,
             places: Semaphore::new(limits::CALLS_AT_ONCE),
+            subscriptions: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
             starting: tokio::sync::Mutex::new(()),
         }
@@ -331,7 +335,7 @@ impl Upstream {
         let options = &self.shared.options;
         let patience = options.waits.starting();
         let root = self.definition.roots.then_some(options.root.as_path());
-        let (peer, outgoing) = Peer::new(root, changed.clone());
+        let (peer, outgoing) = Peer::new(root, changed.clone(), self.updates());
         let link =
             Link::open(&self.definition, options, &peer, outgoing, &self.shared.household).await?;
         let refused = match handshake::initialize(&peer, patience).await {
@@ -352,7 +356,7 @@ impl Upstream {
             // The transport of an address allows one beginning.
             (false, _) => {
                 link.stop().await;
-                let (peer, outgoing) = Peer::new(root, changed);
+                let (peer, outgoing) = Peer::new(root, changed, self.updates());
                 let household = &self.shared.household;
                 let link =
                     Link::open(&self.definition, options, &peer, outgoing, household).await?;
