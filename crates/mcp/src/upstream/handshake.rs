@@ -55,8 +55,7 @@ fn abilities(peer: &Peer) -> Value {
     abilities
 }
 
-/// `initialize`, which almost every server in use understands. A probe for the newer revision first
-/// would cost each of those a time-out, where they ignore what they do not know.
+/// `initialize`, which almost every server in use understands.
 pub(super) async fn initialize(peer: &Arc<Peer>, patience: Patience) -> Result<Hello, Failure> {
     let params = json!({
         "protocolVersion": NEWEST,
@@ -81,7 +80,7 @@ pub(super) async fn initialize(peer: &Arc<Peer>, patience: Patience) -> Result<H
     Ok(hello)
 }
 
-/// `server/discover`, for servers that refuse `initialize`.
+/// `server/discover`, the first words of the newest revision.
 pub(super) async fn discover(peer: &Arc<Peer>, patience: Patience) -> Result<Hello, Failure> {
     let mut meta = Map::new();
     meta.insert("io.modelcontextprotocol/protocolVersion".to_owned(), json!(STATELESS));

@@ -19,6 +19,7 @@ mod link;
 mod lists;
 mod login;
 mod names;
+mod opening;
 mod options;
 mod peer;
 mod program;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use concertina_runtime::upstream::Caller;
@@ -43,7 +43,7 @@ pub(super) struct Peer {
     pending: Mutex<HashMap<u64, Pending>>,
     next: AtomicU64,
     /// What every request carries in `_meta`, where the revision wants it.
-    meta: OnceLock<Map<String, Value>>,
+    meta: Mutex<Map<String, Value>>,
     /// The workspace, where the server is told it.
     root: Option<PathBuf>,
     changed: mpsc::Sender<List>,
@@ -75,7 +75,7 @@ impl Peer {
             out,
             pending: Mutex::default(),
             next: AtomicU64::new(1),
-            meta: OnceLock::new(),
+            meta: Mutex::default(),
             root: root.map(Path::to_owned),
             changed,
             updates,
@@ -87,7 +87,7 @@ impl Peer {
 
     /// From now on every request carries `meta`.
     pub(super) fn always_send(&self, meta: Map<String, Value>) {
-        let _ = self.meta.set(meta);
+        *self.meta.lock().unwrap_or_else(PoisonError::into_inner) = meta;
     }
 
     /// Sends a request and waits for its answer. Dropping the future cancels the request.
@@ -134,7 +134,7 @@ impl Peer {
             Value::Object(map) => map,
             _ => Map::new(),
         };
-        let mut meta = self.meta.get().cloned().unwrap_or_default();
+        let mut meta = self.meta.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(token) = token {
             meta.insert("progressToken".to_owned(), json!(token));
         }

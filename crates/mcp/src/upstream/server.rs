@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use concertina_runtime::now;
-use concertina_runtime::upstream::{Definition, Reach, Server, ServerState};
+use concertina_runtime::upstream::{Definition, Server, ServerState};
 use concertina_types::{ToolName, limits};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
@@ -14,11 +14,10 @@ use tokio_util::sync::CancellationToken;
 use super::board::{Board, Part};
 use super::definitions::{LeftOut, Tool};
 use super::failure::Failure;
-use super::handshake::{self, Hello};
 use super::known::{Known, Unseen, checked_again, known};
 use super::link::Link;
 use super::options::PoolOptions;
-use super::peer::{List, Patience, Peer};
+use super::peer::{Patience, Peer};
 use super::program::Household;
 use super::records::{Manifest, Records};
 use super::skills::offered;
@@ -329,49 +328,6 @@ impl Upstream {
         Ok(connection)
     }
 
-    /// Opens a connection and says the first words. A server that refuses them as the revisions up
-    /// to 2025-11-25 have them is asked again as the one after has them.
-    async fn open(&self, changed: mpsc::Sender<List>) -> Result<(Arc<Peer>, Link, Hello), Failure> {
-        let options = &self.shared.options;
-        let patience = options.waits.starting();
-        let root = self.definition.roots.then_some(options.root.as_path());
-        let (peer, outgoing) = Peer::new(root, changed.clone(), self.updates());
-        let link =
-            Link::open(&self.definition, options, &peer, outgoing, &self.shared.household).await?;
-        let refused = match handshake::initialize(&peer, patience).await {
-            Ok(hello) => return Ok((peer, link, hello)),
-            Err(failure @ Failure::NeedsLogin(_)) => {
-                link.stop().await;
-                return Err(failure);
-            }
-            Err(failure) => failure,
-        };
-        let is_program = matches!(self.definition.reach, Reach::Program { .. });
-        let (peer, link) = match (is_program, &refused) {
-            (true, Failure::Refused { .. }) => (peer, link),
-            (true, _) => {
-                link.stop().await;
-                return Err(with_noise(refused, &peer));
-            }
-            // The transport of an address allows one beginning.
-            (false, _) => {
-                link.stop().await;
-                let (peer, outgoing) = Peer::new(root, changed, self.updates());
-                let household = &self.shared.household;
-                let link =
-                    Link::open(&self.definition, options, &peer, outgoing, household).await?;
-                (peer, link)
-            }
-        };
-        match handshake::discover(&peer, patience).await {
-            Ok(hello) => Ok((peer, link, hello)),
-            Err(failure) => {
-                link.stop().await;
-                Err(if matches!(failure, Failure::NeedsLogin(_)) { failure } else { refused })
-            }
-        }
-    }
-
     /// What the manifest says counts from now on.
     pub(super) fn take(&self, manifest: &Manifest, connection: Option<&Arc<Connection>>) {
         let known = Arc::new(known(self.name(), manifest, &self.records, Unseen::Approve));
@@ -462,16 +418,5 @@ impl Upstream {
             connection.peer.end(Failure::Closed);
             connection.stop().await;
         }
-    }
-}
-
-/// A program that answers nothing and prints something else is often not the server that was meant.
-fn with_noise(failure: Failure, peer: &Peer) -> Failure {
-    let noise = peer.noise.load(std::sync::atomic::Ordering::Relaxed);
-    match failure {
-        Failure::Late { .. } if noise > 0 => Failure::Start(format!(
-            "{failure}; it wrote {noise} lines on standard output that are no messages"
-        )),
-        other => other,
     }
 }
