@@ -289,15 +289,15 @@ pub(crate) enum UpstreamCommand {
         #[command(flatten)]
         place: PlaceArgs,
     },
-    /// Show how tools changed after they were approved, and new skills, and approve them as they are now
+    /// Show how tools changed after they were approved and which skills are new, and approve exactly that
     Approve {
         /// The server's name
         server: String,
         /// This tool only
         tool: Option<String>,
-        /// Show what changed and what is new, and approve nothing
+        /// Approve what was shown under this digest; without it, it is shown and nothing is approved
         #[arg(long)]
-        list: bool,
+        digest: Option<String>,
         #[command(flatten)]
         place: PlaceArgs,
     },

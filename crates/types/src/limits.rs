@@ -160,3 +160,6 @@ pub const LISTED_SKILLS: usize = 50;
 pub const SERVED_SKILL_BYTES: u64 = 16 * 1024 * 1024;
 /// Files of a skill that a server brings.
 pub const SERVED_SKILL_FILES: usize = 500;
+/// What a server says of how to use it, in bytes, where its menu is opened: real ones are shorter, and
+/// the tools beside it have to fit, too.
+pub const SERVER_NOTES_BYTES: usize = 2_000;

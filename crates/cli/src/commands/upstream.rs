@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use concertina_mcp::upstream::{
-    Approval, Change, Failure, Login, ServedFile, ServedSkill, approve, changes,
+    Approval, Change, Failure, Login, Pool, ServedFile, ServedSkill, approve, changes,
 };
 use concertina_runtime::upstream::{Definition, Reach, ServerState, Upstreams as _};
+use concertina_types::{Digest, canonical_json};
 use serde_json::{Value, json};
 
 use crate::args::{PlaceArgs, UpstreamCommand};
@@ -17,8 +18,9 @@ pub(crate) fn run(command: &UpstreamCommand, out: &mut Output) -> Result<u8, Cli
     match command {
         UpstreamCommand::List { place } => list(place, out),
         UpstreamCommand::Login { server, place } => login(server, place, out),
-        UpstreamCommand::Approve { server, tool, list, place } => {
-            approved(server, tool.as_deref(), *list, place, out)
+        UpstreamCommand::Approve { server, tool, digest, place } => {
+            let asked = Asked { server, tool: tool.as_deref(), digest: digest.as_deref() };
+            approved(&asked, place, out)
         }
     }
 }
@@ -74,7 +76,7 @@ fn list(place: &PlaceArgs, out: &mut Output) -> Result<u8, CliError> {
         if let Some(number) = server["quarantined"].as_u64().filter(|number| *number > 0) {
             let tools = count(usize::try_from(number).unwrap_or(usize::MAX), "tool");
             out.say(format!(
-                "warning: {name}: {tools} changed after approval; look at it: concertina upstream approve {name} --list [TOOL_QUARANTINED]"
+                "warning: {name}: {tools} changed after approval; look at it: concertina upstream approve {name} [TOOL_QUARANTINED]"
             ));
         }
     }
@@ -134,96 +136,55 @@ fn login(name: &str, place: &PlaceArgs, out: &mut Output) -> Result<u8, CliError
     Ok(0)
 }
 
-fn approved(
-    name: &str,
-    tool: Option<&str>,
-    only_list: bool,
-    place: &PlaceArgs,
-    out: &mut Output,
-) -> Result<u8, CliError> {
+/// What is to be approved.
+struct Asked<'a> {
+    server: &'a str,
+    tool: Option<&'a str>,
+    /// What was shown, where it was.
+    digest: Option<&'a str>,
+}
+
+/// Shows what waits at a server, under a digest; approves it where that digest is given back. What a
+/// person approves is what they have seen, whatever the server says meanwhile.
+fn approved(asked: &Asked<'_>, place: &PlaceArgs, out: &mut Output) -> Result<u8, CliError> {
+    let name = asked.server;
     let definition = named(name, place, out)?;
     let home = place::home()?;
     let broken = |why: String| CliError::new(Exit::Environment, "UNREADABLE", why);
     let mut found = changes(&home, &definition).map_err(broken)?;
-    if let Some(tool) = tool {
+    if let Some(tool) = asked.tool {
         // As the model names it, too.
         let tool = tool.strip_prefix(&format!("{name}/")).unwrap_or(tool);
         found.retain(|change| change.tool == tool);
     }
-    let number = if only_list {
-        0
-    } else {
-        match approve(&home, &definition, &found) {
+    let runtime = servers::runtime()?;
+    let root = definition.from.parent().unwrap_or(Path::new("."));
+    let handle = runtime.handle().clone();
+    let pool = servers::pool_of(vec![definition.clone()], root, handle, false)?;
+    let skills = match asked.tool {
+        Some(_) => Vec::new(),
+        None => pool.unapproved_skills(name),
+    };
+    let digests: Vec<Digest> = skills.iter().map(ServedSkill::digest).collect();
+    let digest = Digest::of(canonical_json(&json!([name, found, digests])).as_bytes());
+    let is_nothing = found.is_empty() && skills.is_empty();
+    let mut number = (0, 0);
+    if let Some(given) = asked.digest {
+        if !is_nothing && !digest.is_abbreviated(given) {
+            let message = format!("what waits at `{name}` is not what was shown as {given}");
+            return Err(CliError::new(Exit::Denied, "CHANGED", message)
+                .help(format!("look at it as it is now: concertina upstream approve {name}")));
+        }
+        number.0 = match approve(&home, &definition, &found) {
             Approval::Approved(number) => number,
             Approval::NotKept(why) => {
                 return Err(CliError::new(Exit::Environment, "NOT_SAVED", why));
             }
             Approval::Nothing => 0,
-        }
-    };
-    let skills = match tool {
-        Some(_) => Vec::new(),
-        None => skills(&definition, only_list, out)?,
-    };
-    if out.is_json() {
-        let skills: Vec<Value> = skills.iter().map(skill_json).collect();
-        out.json(&json!({
-            "server": name, "approved": number, "changes": found, "skills": skills,
-        }))?;
-        return Ok(0);
-    }
-    for skill in &skills {
-        out.line(format!("skill {}: {}", skill.name(), skill.description()))?;
-        for file in &skill.files {
-            out.line(format!("    {} ({} bytes, {})", file.uri, file.size, file.digest))?;
-        }
-    }
-    match (skills.len(), only_list) {
-        (0, _) => {}
-        (number, true) => {
-            out.say(format!("{} nobody has approved, and hidden", count(number, "skill")))
-        }
-        (number, false) => out.say(format!(
-            "{} approved as now; another version waits for approval again",
-            count(number, "skill")
-        )),
-    }
-    for change in &found {
-        out.line(format!("{name}/{}", change.tool))?;
-        for line in difference(change) {
-            out.line(line)?;
-        }
-    }
-    match (found.len(), only_list) {
-        (0, _) => out.say(format!("no tool of `{name}` changed after it was approved")),
-        (number, true) => {
-            out.say(format!("{} changed, and stays hidden", count(number, "tool")));
-        }
-        (number, false) => out.say(format!("{} approved as now", count(number, "tool"))),
-    }
-    Ok(0)
-}
-
-/// The skills of the server that nobody has approved as they are now. Unless they are only to be
-/// listed, they are read from the server, checked, and approved.
-fn skills(
-    definition: &Definition,
-    only_list: bool,
-    out: &mut Output,
-) -> Result<Vec<ServedSkill>, CliError> {
-    let runtime = servers::runtime()?;
-    let pool = servers::pool_of(
-        vec![definition.clone()],
-        definition.from.parent().unwrap_or(Path::new(".")),
-        runtime.handle().clone(),
-        false,
-    )?;
-    let mut skills = pool.unapproved_skills(&definition.name);
-    if !only_list && !skills.is_empty() {
-        let mut approved = Vec::new();
-        for skill in skills {
-            match runtime.block_on(pool.approve_skill(&skill)) {
-                Ok(()) => approved.push(skill),
+        };
+        for skill in &skills {
+            match runtime.block_on(pool.approve_skill(skill)) {
+                Ok(()) => number.1 += 1,
                 // One that cannot be had costs no other.
                 Err(failure) => out.say(format!(
                     "warning: skill `{}` was not approved: {failure} [{}]",
@@ -232,10 +193,66 @@ fn skills(
                 )),
             }
         }
-        skills = approved;
+    }
+    let shows = asked.digest.is_none() && !is_nothing;
+    if out.is_json() {
+        let skills: Vec<Value> = skills.iter().map(skill_json).collect();
+        out.json(&json!({
+            "server": name, "digest": digest, "changes": found, "skills": skills,
+            "approved": number.0, "approved_skills": number.1,
+        }))?;
+    } else if shows {
+        for change in &found {
+            out.line(format!("{name}/{}", change.tool))?;
+            for line in difference(change) {
+                out.line(line)?;
+            }
+        }
+        for skill in &skills {
+            show_skill(skill, &runtime.block_on(text_of(&pool, skill)), out)?;
+        }
+        out.say(format!(
+            "{} and {} wait, and stay hidden; to approve exactly this: concertina upstream approve {name}{} --digest {}",
+            count(found.len(), "changed tool"),
+            count(skills.len(), "skill"),
+            asked.tool.map(|tool| format!(" {tool}")).unwrap_or_default(),
+            digest.short()
+        ));
+    } else if is_nothing {
+        out.say(format!(
+            "nothing waits at `{name}`: no tool changed after it was approved, and no skill is new"
+        ));
+    } else {
+        out.say(format!(
+            "{} and {} approved as shown; another version waits for approval again",
+            count(number.0, "tool"),
+            count(number.1, "skill")
+        ));
     }
     runtime.block_on(pool.close());
-    Ok(skills)
+    Ok(if shows { Exit::Denied as u8 } else { 0 })
+}
+
+/// The instructions of a skill, or why they cannot be read.
+async fn text_of(pool: &Pool, skill: &ServedSkill) -> String {
+    let Some(file) = skill.files.iter().find(|file| file.uri == skill.uri) else {
+        return "it has no instructions".to_owned();
+    };
+    match pool.skill_file(&skill.server, file).await {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(failure) => format!("its instructions cannot be read: {failure}"),
+    }
+}
+
+fn show_skill(skill: &ServedSkill, text: &str, out: &mut Output) -> Result<(), CliError> {
+    out.line(format!("skill {}: {}", skill.name(), skill.description()))?;
+    for file in &skill.files {
+        out.line(format!("    {} ({} bytes, {})", file.uri, file.size, file.digest))?;
+    }
+    for line in text.lines() {
+        out.line(format!("    | {line}"))?;
+    }
+    Ok(())
 }
 
 fn skill_json(skill: &ServedSkill) -> Value {

@@ -1,7 +1,7 @@
 //! One value against one schema.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use concertina_types::canonical_json;
 use regex::{Regex, RegexBuilder};
@@ -35,6 +35,10 @@ pub(super) struct Check<'s> {
     errors: Vec<ParameterError>,
     /// Errors beyond [`ERRORS`].
     more: usize,
+    /// Whether the check ended before it had looked at everything.
+    is_cut: bool,
+    /// Patterns that were compiled, or could not be: many values meet the same one.
+    patterns: HashMap<&'s str, Option<Regex>>,
 }
 
 impl<'s> Check<'s> {
@@ -50,6 +54,8 @@ impl<'s> Check<'s> {
             steps: 0,
             errors: Vec::new(),
             more: 0,
+            is_cut: false,
+            patterns: HashMap::new(),
         }
     }
 
@@ -79,7 +85,14 @@ impl<'s> Check<'s> {
 
     /// What was found, in the order of the schema.
     pub(super) fn errors(self) -> Vec<ParameterError> {
-        let Self { mut errors, more, .. } = self;
+        let Self { mut errors, more, is_cut, is_lenient, .. } = self;
+        // What was not looked at is not known to be right.
+        if is_cut && !is_lenient {
+            let message = format!(
+                "cannot be checked as a whole: it takes more than {STEPS} steps or {LEVELS} levels; send less at once"
+            );
+            errors.insert(0, ParameterError { pointer: String::new(), code: "TOO_LARGE", message });
+        }
         if more > 0 {
             errors.push(ParameterError {
                 pointer: String::new(),
@@ -123,6 +136,7 @@ impl<'s> Check<'s> {
     pub(super) fn value(&mut self, schema: &'s Value, value: &Value) {
         // A schema can be made so that looking at all of it never ends.
         if self.level >= LEVELS || self.steps >= STEPS {
+            self.is_cut = true;
             return;
         }
         self.level += 1;
@@ -180,7 +194,7 @@ impl<'s> Check<'s> {
         self.size(schema, ["minLength", "maxLength"], "characters", || text.chars().count());
         let Some(source) = schema.get("pattern") else { return };
         let source = source.as_str().unwrap_or_default();
-        match pattern(source) {
+        match self.pattern(source) {
             Some(regex) if regex.is_match(text) => {}
             Some(_) => self.fail(
                 "PATTERN_MISMATCH",
@@ -196,6 +210,10 @@ impl<'s> Check<'s> {
                 format!("cannot be checked: the pattern {} cannot be read", cut(source)),
             ),
         }
+    }
+
+    fn pattern(&mut self, source: &'s str) -> Option<Regex> {
+        self.patterns.entry(source).or_insert_with(|| pattern(source)).clone()
     }
 
     fn number(&mut self, schema: &Map<String, Value>, number: &Number) {
@@ -265,7 +283,7 @@ impl<'s> Check<'s> {
             .and_then(Value::as_object)
             .into_iter()
             .flatten()
-            .filter_map(|(source, schema)| Some((pattern(source)?, schema)))
+            .filter_map(|(source, schema)| Some((self.pattern(source)?, schema)))
             .collect();
         for (name, value) in map {
             let mut is_known = false;

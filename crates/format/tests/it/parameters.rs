@@ -225,7 +225,8 @@ fn no_schema_is_endless() {
         format!("n{n}"),
         json!({"allOf": [{"$ref": format!("#/$defs/n{}", n + 1)}, {"$ref": format!("#/$defs/n{}", n + 1)}]}),
     )).collect::<serde_json::Map<_, _>>()});
-    assert_eq!(codes(&tree, &json!(1)), [""; 0]);
+    // What was not looked at to its end is not known to be right.
+    assert_eq!(codes(&tree, &json!(1)), ["TOO_LARGE"]);
 }
 
 #[test]
@@ -373,4 +374,19 @@ proptest! {
         let _ = check_schema(&schema, &value);
         let _ = unsupported_keywords(&schema);
     }
+}
+
+#[test]
+fn a_check_that_cannot_be_finished_refuses_where_it_counts() {
+    let schema = json!({"type": "object", "properties": {
+        "many": {"type": "array", "items": {"type": "integer"}},
+        "safe": {"type": "string", "pattern": "^[a-z]+$"},
+    }});
+    let many = |count: usize| json!({"many": vec![1; count], "safe": "../../x"});
+    assert_eq!(codes(&schema, &many(10)), ["PATTERN_MISMATCH"]);
+    let cut = check_schema(&schema, &many(60_000));
+    assert!(cut.iter().any(|error| error.code == "TOO_LARGE"), "{cut:?}");
+    // A server checks its own arguments; there, what cannot be checked refuses nothing.
+    let lenient = concertina_format::parameters::check_schema_of_server(&schema, &many(60_000));
+    assert!(lenient.iter().all(|error| error.code != "TOO_LARGE"), "{lenient:?}");
 }

@@ -107,7 +107,9 @@ fn part(
     let note = note.or_else(|| said(left_out));
     let tools: Vec<_> =
         known.iter().flat_map(|known| &known.tools).map(|tool| tool.offered.clone()).collect();
-    let server = Server { name: definition.name.clone(), state, tools: tools.len(), note };
+    let instructions = known.and_then(|known| known.hello.instructions.clone());
+    let name = definition.name.clone();
+    let server = Server { name, state, tools: tools.len(), note, instructions };
     let skills = known.map(|known| offered(&definition.name, &known.skills, records));
     Part { server, tools, skills: skills.unwrap_or_default() }
 }
