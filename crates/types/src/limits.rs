@@ -119,10 +119,18 @@ pub const STARTING: usize = 4;
 pub const START_SECONDS: u64 = 30;
 /// How long a call may be silent, in seconds: what clients wait themselves.
 pub const CALL_SILENT_SECONDS: u64 = 300;
+/// How long a server at an address that was never seen may take to say whether it is of the newest
+/// revision, in seconds. Those that are older refuse at once; a few do not answer at all.
+pub const DISCOVER_SECONDS: u64 = 3;
 /// How long a call may take that keeps telling how far it is, in seconds.
 pub const CALL_SECONDS: u64 = 3_600;
 /// Calls under way on one server; the rest waits.
 pub const CALLS_AT_ONCE: usize = 64;
+/// Resources of one server that clients want to be told of: each of them may start a reading.
+pub const SUBSCRIPTIONS: usize = 1_000;
+/// Changes of resources that a slow listener has not taken yet; beyond that it is told once that
+/// its own may have changed.
+pub const UPDATES_HELD: usize = 256;
 /// How long a call waits for its place, in seconds.
 pub const PLACE_SECONDS: u64 = 60;
 /// Failures in a row after which a server is left alone for a while.

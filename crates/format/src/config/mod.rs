@@ -227,6 +227,8 @@ pub struct Upstream {
     pub bearer_env: Option<String>,
     /// How long one call may take, in seconds.
     pub timeout_s: Option<u64>,
+    /// Whether it is told the workspace as its root.
+    pub roots: bool,
 }
 
 // Values and headers can hold secrets.

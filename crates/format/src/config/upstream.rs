@@ -47,6 +47,7 @@ pub(super) fn read<'v>(
     let (set, cwd) = (fields.texts("set"), fields.string("cwd"));
     let (headers, bearer_env) = (fields.texts("headers"), fields.string("bearer_env"));
     let timeout_s = fields.integer("timeout_s", 1..=LONGEST_SECONDS);
+    let roots = fields.boolean("roots").unwrap_or_default();
     // What belongs to the other kind would do nothing without a word.
     let foreign: &[&str] = match &transport {
         Some(Transport::Command { .. }) => &["headers", "bearer_env"],
@@ -74,5 +75,6 @@ pub(super) fn read<'v>(
         headers,
         bearer_env,
         timeout_s,
+        roots,
     })))
 }

@@ -96,6 +96,7 @@ env = ["RECORDS_TOKEN"]
 set = {MODE = "fast"}
 cwd = "records"
 timeout_s = 30
+roots = true
 [upstream.weather]
 url = "https://weather.example/mcp"
 headers = {Accept-Language = "nb"}

@@ -1,9 +1,16 @@
 //! How a server talks back to the client while a call runs.
 
+use std::sync::{Arc, Mutex};
+
 use concertina_runtime::upstream::Caller;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
+
+use super::lock;
+
+/// What has to stand before the answer of a call.
+pub(super) type Notes = Arc<Mutex<Vec<String>>>;
 
 /// The key of a question that came without one.
 const ONLY: &str = "question";
@@ -23,6 +30,7 @@ pub(super) enum Said {
 #[derive(Debug)]
 pub(super) struct Talker {
     pub(super) said: mpsc::Sender<Said>,
+    pub(super) notes: Notes,
 }
 
 impl Caller for Talker {
@@ -32,6 +40,14 @@ impl Caller for Talker {
 
     fn log(&self, entry: Value) {
         let _ = self.said.try_send(Said::Log(entry));
+    }
+
+    fn note(&self, words: String) {
+        let mut notes = lock(&self.notes);
+        // Said twice it says no more.
+        if !notes.contains(&words) {
+            notes.push(words);
+        }
     }
 
     fn elicit(&self, question: Value) -> BoxFuture<'static, Value> {

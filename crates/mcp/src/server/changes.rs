@@ -6,7 +6,7 @@ use std::sync::Arc;
 use concertina_types::Blob;
 use rmcp::model::SubscriptionFilter;
 use rmcp::service::{Peer, SubscriptionContext};
-use rmcp::{RoleServer, model::Tool};
+use rmcp::{ErrorData, RoleServer, model::Tool};
 
 use super::connection::{Connection, Request};
 use super::gateway::{Exposure, Gateway};
@@ -92,7 +92,12 @@ impl Connection {
     }
 
     /// The same for a client that asked to be told.
-    pub(super) async fn listen(&self, request: &Request, subscription: SubscriptionContext) {
+    pub(super) async fn listen(
+        &self,
+        request: &Request,
+        subscription: SubscriptionContext,
+    ) -> Result<(), ErrorData> {
+        let _telling = self.tell_of_resources(request, &subscription).await?;
         let sink = subscription.sink();
         loop {
             let changed = self.changed(request).await;
@@ -106,16 +111,23 @@ impl Connection {
                 let _ = sink.notify_resource_list_changed().await;
             }
             tokio::select! {
-                () = subscription.cancelled() => return,
+                () = subscription.cancelled() => return Ok(()),
                 () = self.gateway.stirs() => {}
             }
         }
     }
 }
 
-/// What a client can be told of.
-pub(super) fn subscriptions(gateway: &Gateway) -> SubscriptionFilter {
-    let filter = SubscriptionFilter::builder().prompts_list_changed().resources_list_changed();
+/// What a client that asks for `requested` can be told of.
+pub(super) fn subscriptions(
+    gateway: &Gateway,
+    requested: &SubscriptionFilter,
+) -> SubscriptionFilter {
+    let uris = gateway.told_of(requested.resource_subscriptions.as_deref().unwrap_or_default());
+    let filter = SubscriptionFilter::builder()
+        .prompts_list_changed()
+        .resources_list_changed()
+        .resource_subscriptions(uris);
     match gateway.exposure() {
         Exposure::Four => filter.build(),
         Exposure::Listed => filter.tools_list_changed().build(),

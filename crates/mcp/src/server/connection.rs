@@ -16,6 +16,7 @@ use super::desk::Desk;
 use super::gateway::Gateway;
 use super::instructions::instructions;
 use super::notes::{self, Lead};
+use super::subscriptions::Tellings;
 use super::{Principal, lock};
 
 /// How a request that has no argument for it names its session, in `_meta`.
@@ -38,6 +39,8 @@ pub(super) struct Connection {
     first_thread: Mutex<Option<String>>,
     /// Our lists as they were last looked at.
     pub(super) marks: Mutex<Marks>,
+    /// The resources that the client is told of.
+    pub(super) tellings: Mutex<Tellings>,
 }
 
 /// Whom a request comes from and what it says about itself.
@@ -76,6 +79,7 @@ impl Connection {
             level: Mutex::new(None),
             first_thread: Mutex::new(None),
             marks: Mutex::default(),
+            tellings: Mutex::default(),
         }
     }
 

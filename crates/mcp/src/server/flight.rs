@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::answer::Extra;
 use super::asked::Asked;
-use super::caller::{Said, Talker};
+use super::caller::{Notes, Said, Talker};
 use super::desk::Desk;
 use super::gateway::Gateway;
 use super::lock;
@@ -39,7 +39,19 @@ pub(super) struct Flight {
     pub(super) lead: Lead,
     /// Answers that came before their questions: a client may send them with the first request.
     pub(super) given: InputResponses,
+    notes: Notes,
     cancel: Cancel,
+}
+
+impl Flight {
+    /// Everything that stands before the answer, once the call has ended.
+    pub(super) fn take_lead(&mut self) -> Lead {
+        let mut lead = std::mem::take(&mut self.lead);
+        for note in lock(&self.notes).drain(..) {
+            lead.say(note);
+        }
+        lead
+    }
 }
 
 impl Drop for Flight {
@@ -60,7 +72,9 @@ pub(super) fn launch(
     let (land, landed) = oneshot::channel();
     let id = ticket.id();
     let server = ticket.tool().as_str().split_once('/').map(|(server, _)| server.to_owned());
-    let running = gateway.toolbox().start(ticket, &cancel, Arc::new(Talker { said: say }));
+    let notes = Notes::default();
+    let talker = Talker { said: say, notes: Arc::clone(&notes) };
+    let running = gateway.toolbox().start(ticket, &cancel, Arc::new(talker));
     let gateway = Arc::clone(gateway);
     gateway.under_way.send_modify(|calls| *calls += 1);
     tokio::spawn(async move {
@@ -85,7 +99,7 @@ pub(super) fn launch(
         let _ = land.send(finished.map(|reply| Landed { reply, extra, error: refused }));
         gateway.under_way.send_modify(|calls| *calls = calls.saturating_sub(1));
     });
-    Flight { said, landed, lead: Lead::default(), given: InputResponses::new(), cancel }
+    Flight { said, landed, lead: Lead::default(), given: InputResponses::new(), notes, cancel }
 }
 
 async fn run(gateway: &Gateway, running: Running) -> Outcome {

@@ -90,7 +90,7 @@ impl Connection {
                     while let Ok(said) = flight.said.try_recv() {
                         self.pass_on(said, context).await;
                     }
-                    let lead = std::mem::take(&mut flight.lead);
+                    let lead = flight.take_lead();
                     return Ok(match landed {
                         // The client can do what it takes, or say that it cannot.
                         Ok(Ok(Landed { error: Some(error), .. }))

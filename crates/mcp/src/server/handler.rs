@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use concertina_core::policy::OWNER;
 use concertina_types::SessionId;
-#[expect(deprecated, reason = "clients in use still set a level for log lines")]
-use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
     DiscoverResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
@@ -14,6 +12,8 @@ use rmcp::model::{
     PaginatedRequestParams, ReadResourceDirectoryRequestParams, ReadResourceRequestParams,
     ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
+#[expect(deprecated, reason = "clients in use still set a level for log lines, and subscribe")]
+use rmcp::model::{SetLevelRequestParams, SubscribeRequestParams, UnsubscribeRequestParams};
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
@@ -49,7 +49,7 @@ impl Handler {
     }
 }
 
-#[expect(deprecated, reason = "clients in use still set a level for log lines")]
+#[expect(deprecated, reason = "clients in use still set a level for log lines, and subscribe")]
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -61,6 +61,11 @@ impl ServerHandler for Handler {
             .enable_resources_list_changed()
             .enable_skills_with_directory_read()
             .enable_tools();
+        let capabilities = if self.0.gateway.tells_of_resources() {
+            capabilities.enable_resources_subscribe()
+        } else {
+            capabilities
+        };
         let capabilities = match self.0.gateway.exposure() {
             Exposure::Four => capabilities.build(),
             Exposure::Listed => capabilities.enable_tool_list_changed().build(),
@@ -96,14 +101,32 @@ impl ServerHandler for Handler {
         self.0.watch(self.0.listener(&context.extensions), context.peer);
     }
 
-    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(subscriptions(&self.0.gateway))
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(subscriptions(&self.0.gateway, requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let request = self.0.request(context.request_context());
-        self.0.listen(&request, context).await;
-        Ok(())
+        self.0.listen(&request, context).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.0.subscribe(request.uri, &self.0.request(&context), context.peer).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.0.unsubscribe(&request.uri)
     }
 
     async fn set_level(

@@ -29,6 +29,7 @@ mod prompts;
 mod resources;
 mod skills;
 mod stdio;
+mod subscriptions;
 mod tools;
 mod uri;
 

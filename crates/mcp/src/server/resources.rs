@@ -19,7 +19,7 @@ use super::page::page;
 use crate::upstream::{Ask, Failure};
 
 /// The name under which a policy speaks of what a server serves besides tools and prompts.
-const RESOURCES: &str = "resources";
+pub(super) const RESOURCES: &str = "resources";
 
 impl Connection {
     /// One page of all resources.
@@ -172,7 +172,12 @@ impl Connection {
     }
 
     /// Whether the one who asks may have what `server` brings under `name`.
-    async fn may(&self, request: &Request, server: &str, name: &str) -> Result<bool, ErrorData> {
+    pub(super) async fn may(
+        &self,
+        request: &Request,
+        server: &str,
+        name: &str,
+    ) -> Result<bool, ErrorData> {
         let principal = request.principal.clone();
         let glance = self.apart(move |gateway| gateway.glance(&principal)).await;
         let glance = glance.map_err(|error| broken(&error))?;

@@ -115,11 +115,10 @@ pub(super) async fn rounds(
 
 /// The answer to what is asked of nobody in particular.
 fn answer(peer: &super::peer::Peer, question: &Value) -> Result<Value, Failure> {
-    match question.get("method").and_then(Value::as_str) {
-        Some("roots/list") => Ok(peer.roots()),
-        other => {
-            let method = other.unwrap_or("nothing");
-            Err(Failure::Malformed(format!("it asked for `{method}`, which is not answered here")))
-        }
-    }
+    let method = question.get("method").and_then(Value::as_str);
+    let roots = peer.roots().filter(|_| method == Some("roots/list"));
+    roots.ok_or_else(|| {
+        let method = method.unwrap_or("nothing");
+        Failure::Malformed(format!("it asked for `{method}`, which is not answered here"))
+    })
 }

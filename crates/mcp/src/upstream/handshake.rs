@@ -1,8 +1,12 @@
 //! The first words with a server.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio::task::JoinHandle;
 
 use super::failure::Failure;
 use super::peer::{Patience, Peer};
@@ -28,6 +32,10 @@ impl Hello {
         self.revision == STATELESS
     }
 
+    pub(super) fn tells_of_resources(&self) -> bool {
+        self.capabilities.pointer("/resources/subscribe") == Some(&Value::Bool(true))
+    }
+
     /// Whether it offers what stands at this pointer of its capabilities.
     pub(super) fn offers(&self, pointer: &str) -> bool {
         self.capabilities.pointer(pointer).is_some_and(|value| !value.is_null())
@@ -38,17 +46,20 @@ fn client() -> Value {
     json!({"name": "concertina", "title": "Concertina", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// No sampling: Concertina has no model to lend.
-fn abilities() -> Value {
-    json!({"roots": {"listChanged": false}, "elicitation": {"form": {}, "url": {}}})
+/// No sampling: Concertina has no model to lend. Roots only where the settings say so.
+fn abilities(peer: &Peer) -> Value {
+    let mut abilities = json!({"elicitation": {"form": {}, "url": {}}});
+    if let (Some(_), Some(map)) = (peer.roots(), abilities.as_object_mut()) {
+        map.insert("roots".to_owned(), json!({"listChanged": false}));
+    }
+    abilities
 }
 
-/// `initialize`, which almost every server in use understands. A probe for the newer revision first
-/// would cost each of those a time-out, where they ignore what they do not know.
+/// `initialize`, which almost every server in use understands.
 pub(super) async fn initialize(peer: &Arc<Peer>, patience: Patience) -> Result<Hello, Failure> {
     let params = json!({
         "protocolVersion": NEWEST,
-        "capabilities": abilities(),
+        "capabilities": abilities(peer),
         "clientInfo": client(),
     });
     let mut result = peer.request("initialize", params, patience, None).await?;
@@ -69,12 +80,12 @@ pub(super) async fn initialize(peer: &Arc<Peer>, patience: Patience) -> Result<H
     Ok(hello)
 }
 
-/// `server/discover`, for servers that refuse `initialize`.
+/// `server/discover`, the first words of the newest revision.
 pub(super) async fn discover(peer: &Arc<Peer>, patience: Patience) -> Result<Hello, Failure> {
     let mut meta = Map::new();
     meta.insert("io.modelcontextprotocol/protocolVersion".to_owned(), json!(STATELESS));
     meta.insert("io.modelcontextprotocol/clientInfo".to_owned(), client());
-    meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), abilities());
+    meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), abilities(peer));
     peer.always_send(meta);
     let mut result = peer.request("server/discover", json!({}), patience, None).await?;
     let versions = result.get("supportedVersions").and_then(Value::as_array);
@@ -95,20 +106,29 @@ pub(super) async fn discover(peer: &Arc<Peer>, patience: Patience) -> Result<Hel
     })
 }
 
-/// Asks to be told when lists change, where the revision wants to be asked. The answer comes when
-/// the connection ends, so nobody waits for it.
-pub(super) fn listen(peer: &Arc<Peer>, hello: &Hello, patience: Patience) {
-    if !hello.is_stateless() {
-        return;
+/// Asks to be told when lists or the resources `uris` change, as the revision without a beginning
+/// has it. The answer comes when the connection ends, so nobody waits for it.
+pub(super) async fn listen(peer: &Arc<Peer>, uris: &[&String]) -> JoinHandle<()> {
+    const ALWAYS: Duration = Duration::from_hours(24 * 365);
+    let mut filter = json!({
+        "toolsListChanged": true,
+        "promptsListChanged": true,
+        "resourcesListChanged": true,
+    });
+    if let (false, Some(filter)) = (uris.is_empty(), filter.as_object_mut()) {
+        filter.insert("resourceSubscriptions".to_owned(), json!(uris));
     }
+    let params = json!({"notifications": filter});
     let peer = Arc::clone(peer);
-    tokio::spawn(async move {
-        let filter = json!({
-            "toolsListChanged": true,
-            "promptsListChanged": true,
-            "resourcesListChanged": true,
-        });
-        let params = json!({"notifications": filter});
+    let mut asking = Box::pin(async move {
+        let patience = Patience { silent: ALWAYS, whole: ALWAYS };
         let _ = peer.request("subscriptions/listen", params, patience, None).await;
     });
+    // It is on its way when this returns: whoever cancels another one afterwards misses nothing.
+    let is_over = poll_fn(|context| Poll::Ready(asking.as_mut().poll(context).is_ready())).await;
+    tokio::spawn(async move {
+        if !is_over {
+            asking.await;
+        }
+    })
 }

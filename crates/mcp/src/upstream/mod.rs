@@ -19,6 +19,7 @@ mod link;
 mod lists;
 mod login;
 mod names;
+mod opening;
 mod options;
 mod peer;
 mod program;
@@ -28,6 +29,7 @@ mod reading;
 mod records;
 mod server;
 mod skills;
+mod subscriptions;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -51,11 +53,13 @@ pub use names::tool_name;
 pub use options::{PoolOptions, Waits};
 pub use provided::{Ask, Provided};
 pub use skills::{ServedFile, ServedSkill};
+pub use subscriptions::Subscription;
 
 use board::{Board, Part};
 use program::Household;
 use records::Records;
 use server::{Shared, Upstream, at_rest};
+use subscriptions::Updates;
 
 /// The servers behind a workspace.
 #[derive(Debug)]
@@ -86,6 +90,7 @@ impl Pool {
             household: Arc::new(Household::new(options.guard.clone())),
             learning: Semaphore::new(limits::STARTING),
             closing: CancellationToken::new(),
+            updates: Updates::default(),
             options,
         });
         let mut servers = BTreeMap::new();

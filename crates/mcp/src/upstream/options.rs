@@ -13,7 +13,7 @@ use super::peer::Patience;
 pub struct PoolOptions {
     /// The state directory: manifests, approvals and tokens are kept below it.
     pub home: PathBuf,
-    /// The workspace: what servers that ask for roots are told.
+    /// The workspace: what servers with `roots` are told.
     pub root: PathBuf,
     /// Where the servers are attended to.
     pub handle: Handle,

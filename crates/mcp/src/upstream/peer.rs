@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use concertina_runtime::upstream::Caller;
@@ -15,8 +15,11 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::failure::Failure;
+use super::subscriptions::Updates;
 
 const METHOD_NOT_FOUND: i64 = -32601;
+/// Said to everybody whom a question may have been for.
+const AMBIGUOUS: &str = "The server asked a person something while several calls to it were under way; it could not be told for which, so it was declined. If this answer lacks something, call again.";
 
 /// A list that a server can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +43,11 @@ pub(super) struct Peer {
     pending: Mutex<HashMap<u64, Pending>>,
     next: AtomicU64,
     /// What every request carries in `_meta`, where the revision wants it.
-    meta: OnceLock<Map<String, Value>>,
-    root: PathBuf,
+    meta: Mutex<Map<String, Value>>,
+    /// The workspace, where the server is told it.
+    root: Option<PathBuf>,
     changed: mpsc::Sender<List>,
+    updates: Updates,
     over: watch::Sender<Option<Failure>>,
     /// Lines that were no messages.
     pub(super) noise: AtomicU64,
@@ -54,22 +59,26 @@ struct Pending {
     caller: Option<Arc<dyn Caller>>,
     /// Set when the server says something about it.
     is_alive: Arc<AtomicBool>,
+    /// Whether its caller was asked something and has not answered yet.
+    is_asking: bool,
 }
 
 impl Peer {
     /// A connection whose messages leave through the returned end.
     pub(super) fn new(
-        root: &Path,
+        root: Option<&Path>,
         changed: mpsc::Sender<List>,
+        updates: Updates,
     ) -> (Arc<Self>, mpsc::Receiver<Value>) {
         let (out, outgoing) = mpsc::channel(limits::UPSTREAM_QUEUE);
         let peer = Self {
             out,
             pending: Mutex::default(),
             next: AtomicU64::new(1),
-            meta: OnceLock::new(),
-            root: root.to_owned(),
+            meta: Mutex::default(),
+            root: root.map(Path::to_owned),
             changed,
+            updates,
             over: watch::Sender::new(None),
             noise: AtomicU64::new(0),
         };
@@ -78,7 +87,7 @@ impl Peer {
 
     /// From now on every request carries `meta`.
     pub(super) fn always_send(&self, meta: Map<String, Value>) {
-        let _ = self.meta.set(meta);
+        *self.meta.lock().unwrap_or_else(PoisonError::into_inner) = meta;
     }
 
     /// Sends a request and waits for its answer. Dropping the future cancels the request.
@@ -93,7 +102,7 @@ impl Peer {
         let (answer, answered) = oneshot::channel();
         let is_alive = Arc::new(AtomicBool::new(false));
         let params = self.with_meta(params, caller.is_some().then_some(id));
-        let pending = Pending { answer, caller, is_alive: Arc::clone(&is_alive) };
+        let pending = Pending { answer, caller, is_alive: Arc::clone(&is_alive), is_asking: false };
         self.pending().insert(id, pending);
         // Asked after the request is noted: whoever ends the connection afterwards fails it.
         if let Some(failure) = self.ended() {
@@ -125,7 +134,7 @@ impl Peer {
             Value::Object(map) => map,
             _ => Map::new(),
         };
-        let mut meta = self.meta.get().cloned().unwrap_or_default();
+        let mut meta = self.meta.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(token) = token {
             meta.insert("progressToken".to_owned(), json!(token));
         }
@@ -228,10 +237,13 @@ impl Peer {
             "notifications/tools/list_changed" => {
                 let _ = self.changed.try_send(List::Tools);
             }
-            "notifications/prompts/list_changed"
-            | "notifications/resources/list_changed"
-            | "notifications/resources/updated" => {
+            "notifications/prompts/list_changed" | "notifications/resources/list_changed" => {
                 let _ = self.changed.try_send(List::Others);
+            }
+            "notifications/resources/updated" => {
+                if let Some(uri) = message.pointer("/params/uri").and_then(Value::as_str) {
+                    self.updates.say(uri);
+                }
             }
             _ => {}
         }
@@ -255,8 +267,8 @@ impl Peer {
         }
     }
 
-    /// The one call under way. On one pair of streams nothing says which call a question belongs
-    /// to; where several are under way it is put to nobody, rather than to another's caller.
+    /// The one call under way. On one pair of streams nothing says which call a message belongs
+    /// to; where several are under way it goes to nobody, rather than to another's caller.
     fn sole_caller(&self) -> Option<Arc<dyn Caller>> {
         let pending = self.pending();
         let mut callers = pending.values().filter_map(|pending| {
@@ -270,10 +282,31 @@ impl Peer {
         Some(Arc::clone(caller))
     }
 
+    /// The call that a question belongs to. A server asks one thing at a time in a call, so a call
+    /// whose question is not answered yet is none of several. Where it cannot be told, everybody
+    /// whom the question may have been for hears of it; not what it was, since it is another's too.
+    fn asker(&self) -> Option<(u64, Arc<dyn Caller>)> {
+        let mut pending = self.pending();
+        let mut calls: Vec<_> =
+            pending.iter_mut().filter(|(_, pending)| pending.caller.is_some()).collect();
+        if calls.len() > 1 && calls.iter().any(|(_, pending)| !pending.is_asking) {
+            calls.retain(|(_, pending)| !pending.is_asking);
+        }
+        if let [(id, pending)] = calls.as_mut_slice() {
+            pending.is_asking = true;
+            pending.is_alive.store(true, Ordering::Relaxed);
+            return pending.caller.clone().map(|caller| (**id, caller));
+        }
+        for caller in calls.iter().filter_map(|(_, pending)| pending.caller.as_ref()) {
+            caller.note(AMBIGUOUS.to_owned());
+        }
+        None
+    }
+
     fn asked(self: &Arc<Self>, method: &str, id: &Value, message: &Value) {
         let answer = match method {
             "ping" => Ok(json!({})),
-            "roots/list" => Ok(self.roots()),
+            "roots/list" => self.roots().ok_or_else(|| format!("`{method}` is not answered here")),
             "elicitation/create" => {
                 let question = message.get("params").cloned().unwrap_or_default();
                 return self.elicit(id.clone(), question);
@@ -295,12 +328,15 @@ impl Peer {
     }
 
     fn elicit(self: &Arc<Self>, id: Value, question: Value) {
-        let Some(caller) = self.sole_caller() else {
+        let Some((call, caller)) = self.asker() else {
             return self.reply(&id, Ok(json!({"action": "decline"})));
         };
         let peer = Arc::clone(self);
         tokio::spawn(async move {
             let answer = caller.elicit(question).await;
+            if let Some(pending) = peer.pending().get_mut(&call) {
+                pending.is_asking = false;
+            }
             peer.touch_all();
             peer.reply(&id, Ok(answer));
         });
@@ -313,10 +349,11 @@ impl Peer {
         }
     }
 
-    /// The workspace, as the protocol has it.
-    pub(super) fn roots(&self) -> Value {
-        let name = self.root.file_name().map(|name| name.to_string_lossy().into_owned());
-        json!({"roots": [{"uri": file_uri(&self.root), "name": name}]})
+    /// The workspace, as the protocol has it, where the server is told it.
+    pub(super) fn roots(&self) -> Option<Value> {
+        let root = self.root.as_ref()?;
+        let name = root.file_name().map(|name| name.to_string_lossy().into_owned());
+        Some(json!({"roots": [{"uri": file_uri(root), "name": name}]}))
     }
 
     /// Fails everything that waits. Only the first reason is kept.

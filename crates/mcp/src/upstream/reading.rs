@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::definitions::LeftOut;
 use super::failure::Failure;
-use super::handshake::{self, Hello};
+use super::handshake::Hello;
 use super::lists;
 use super::peer::{List, Patience, Peer};
 use super::records::Manifest;
@@ -28,7 +28,8 @@ impl Upstream {
         mut changes: mpsc::Receiver<List>,
     ) {
         let peer = &connection.peer;
-        handshake::listen(peer, &hello, self.shared.options.waits.calling());
+        let (server, listening) = (Arc::clone(&self), Arc::clone(peer));
+        tokio::spawn(async move { server.listen(&listening).await });
         self.read_others(peer, &hello, &mut manifest).await;
         self.keep(&manifest);
         self.take(&manifest, None);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use concertina_runtime::now;
-use concertina_runtime::upstream::{Definition, Reach, Server, ServerState};
+use concertina_runtime::upstream::{Definition, Server, ServerState};
 use concertina_types::{ToolName, limits};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 use super::board::{Board, Part};
 use super::definitions::{LeftOut, Tool};
 use super::failure::Failure;
-use super::handshake::{self, Hello};
 use super::known::{Known, Unseen, checked_again, known};
 use super::link::Link;
 use super::options::PoolOptions;
-use super::peer::{List, Patience, Peer};
+use super::peer::{Patience, Peer};
 use super::program::Household;
 use super::records::{Manifest, Records};
 use super::skills::offered;
+use super::subscriptions::{Subscriptions, Updates};
 
 /// What all servers share.
 #[derive(Debug)]
@@ -32,6 +32,7 @@ pub(super) struct Shared {
     /// Places for servers that are started to learn what they bring.
     pub(super) learning: Semaphore,
     pub(super) closing: CancellationToken,
+    pub(super) updates: Updates,
 }
 
 /// One server.
@@ -41,6 +42,7 @@ pub(super) struct Upstream {
     pub(super) shared: Arc<Shared>,
     /// Places for calls.
     pub(super) places: Semaphore,
+    pub(super) subscriptions: tokio::sync::Mutex<Subscriptions>,
     state: Mutex<State>,
     /// Held while the server is being started.
     starting: tokio::sync::Mutex<()>,
@@ -151,6 +153,7 @@ impl Upstream {
             records,
             shared,
             places: Semaphore::new(limits::CALLS_AT_ONCE),
+            subscriptions: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
             starting: tokio::sync::Mutex::new(()),
         }
@@ -332,48 +335,6 @@ impl Upstream {
         Ok(connection)
     }
 
-    /// Opens a connection and says the first words. A server that refuses them as the revisions up
-    /// to 2025-11-25 have them is asked again as the one after has them.
-    async fn open(&self, changed: mpsc::Sender<List>) -> Result<(Arc<Peer>, Link, Hello), Failure> {
-        let options = &self.shared.options;
-        let patience = options.waits.starting();
-        let (peer, outgoing) = Peer::new(&options.root, changed.clone());
-        let link =
-            Link::open(&self.definition, options, &peer, outgoing, &self.shared.household).await?;
-        let refused = match handshake::initialize(&peer, patience).await {
-            Ok(hello) => return Ok((peer, link, hello)),
-            Err(failure @ Failure::NeedsLogin(_)) => {
-                link.stop().await;
-                return Err(failure);
-            }
-            Err(failure) => failure,
-        };
-        let is_program = matches!(self.definition.reach, Reach::Program { .. });
-        let (peer, link) = match (is_program, &refused) {
-            (true, Failure::Refused { .. }) => (peer, link),
-            (true, _) => {
-                link.stop().await;
-                return Err(with_noise(refused, &peer));
-            }
-            // The transport of an address allows one beginning.
-            (false, _) => {
-                link.stop().await;
-                let (peer, outgoing) = Peer::new(&options.root, changed);
-                let household = &self.shared.household;
-                let link =
-                    Link::open(&self.definition, options, &peer, outgoing, household).await?;
-                (peer, link)
-            }
-        };
-        match handshake::discover(&peer, patience).await {
-            Ok(hello) => Ok((peer, link, hello)),
-            Err(failure) => {
-                link.stop().await;
-                Err(if matches!(failure, Failure::NeedsLogin(_)) { failure } else { refused })
-            }
-        }
-    }
-
     /// What the manifest says counts from now on.
     pub(super) fn take(&self, manifest: &Manifest, connection: Option<&Arc<Connection>>) {
         let known = Arc::new(known(self.name(), manifest, &self.records, Unseen::Approve));
@@ -465,16 +426,5 @@ impl Upstream {
             connection.peer.end(Failure::Closed);
             connection.stop().await;
         }
-    }
-}
-
-/// A program that answers nothing and prints something else is often not the server that was meant.
-fn with_noise(failure: Failure, peer: &Peer) -> Failure {
-    let noise = peer.noise.load(std::sync::atomic::Ordering::Relaxed);
-    match failure {
-        Failure::Late { .. } if noise > 0 => Failure::Start(format!(
-            "{failure}; it wrote {noise} lines on standard output that are no messages"
-        )),
-        other => other,
     }
 }

@@ -11,6 +11,9 @@ pub trait Caller: Send + Sync {
     /// The server logs something, as its protocol has it: an object with `level` and `data`.
     fn log(&self, entry: Value);
 
+    /// What has to stand before the answer of the call.
+    fn note(&self, words: String);
+
     /// The server asks a person something, as its protocol has it: the parameters of an elicitation.
     /// The answer is an object with `action` (`accept`, `decline` or `cancel`) and, where it was
     /// accepted, `content`.
@@ -38,6 +41,8 @@ impl Caller for Nobody {
     fn progress(&self, _: f64, _: Option<f64>, _: Option<String>) {}
 
     fn log(&self, _: Value) {}
+
+    fn note(&self, _: String) {}
 
     fn elicit(&self, _: Value) -> BoxFuture<'static, Value> {
         Box::pin(std::future::ready(json!({"action": "decline"})))

@@ -19,6 +19,9 @@ pub struct Definition {
     pub trusted: bool,
     /// How long one call may take, in seconds, where the settings say it.
     pub timeout_s: Option<u64>,
+    /// Whether it is told the workspace as its root. Servers that are told one drop the directories
+    /// that stand in their arguments, so only where the settings say so.
+    pub roots: bool,
 }
 
 /// How a server is reached. Secrets stand in it, so it is never printed.

@@ -28,6 +28,8 @@ pub(crate) struct Described {
     bearer: Option<String>,
     /// How long one call may take, in seconds.
     pub(crate) timeout_s: Option<u64>,
+    /// Whether it is told the workspace as its root.
+    pub(crate) roots: bool,
 }
 
 /// Why a server is left out: a code, and words that follow its name.
@@ -52,6 +54,7 @@ impl Described {
             secret_headers: BTreeMap::new(),
             bearer: upstream.bearer_env.clone(),
             timeout_s: upstream.timeout_s,
+            roots: upstream.roots,
         }
     }
 
@@ -93,6 +96,7 @@ impl Described {
             secret_headers: texts(&["env_http_headers"]),
             bearer: text("bearer_token_env_var"),
             timeout_s: seconds,
+            roots: false,
         }
     }
 

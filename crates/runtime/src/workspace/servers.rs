@@ -68,6 +68,7 @@ impl Workspace {
                         by: (*by).to_owned(),
                         trusted,
                         timeout_s: described.timeout_s,
+                        roots: described.roots,
                     }),
                     (&mention.name, &mention.path),
                 );
@@ -94,6 +95,7 @@ impl Workspace {
                 by: "concertina".to_owned(),
                 trusted: !is_own || self.are_settings_trusted(),
                 timeout_s: described.timeout_s,
+                roots: described.roots,
             });
             self.add(all, definition, (name, &location));
         }

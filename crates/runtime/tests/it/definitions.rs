@@ -37,7 +37,7 @@ fn every_dialect_is_read_and_each_server_is_there_once() {
         .write(
             "home/.config/concertina/concertina.toml",
             "[upstream.notes]\ncommand = \"./notes\"\nargs = [\"--stdio\"]\nenv = [\"TOKEN\"]\n\
-             set = { MODE = \"a ${PORT}\" }\ncwd = \"tools\"\ntimeout_s = 9\n",
+             set = { MODE = \"a ${PORT}\" }\ncwd = \"tools\"\ntimeout_s = 9\nroots = true\n",
         )
         .write(
             "home/.claude.json",
@@ -111,6 +111,8 @@ fn every_dialect_is_read_and_each_server_is_there_once() {
         headers: pairs(headers),
     };
     assert_eq!(far.reach, address("http://far.example", &[("K", "s3cret")]));
+    let rooted = all.servers.iter().filter(|server| server.roots);
+    assert_eq!(rooted.map(|server| &server.name).collect::<Vec<_>>(), ["notes"]);
     assert_eq!(far.timeout_s, Some(2), "1,500 ms, in whole seconds");
     assert_eq!(
         remote.reach,

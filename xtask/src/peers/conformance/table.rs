@@ -20,7 +20,7 @@ const REASONS: &[(&str, &str)] = &[
     ("input-required-result-multiple-input-requests", NO_SAMPLING),
     (
         "input-required-result-basic-list-roots",
-        "servers are told the workspace that Concertina works in, not the client's roots",
+        "servers are told no roots, or with `roots = true` the workspace; never the client's",
     ),
     ("input-required-result-", OWN_QUESTION),
     ("json-schema-2020-12", OWN_NAMES),

@@ -188,6 +188,20 @@ async fn gateway_40_where_nobody_can_be_asked_the_answer_says_so_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn gateway_40_where_a_question_may_be_anybodys_the_answer_says_so_first() {
+    let room = sea();
+    let can = json!({"elicitation": {"form": {}}});
+    let client = Client::with(&room.open().await, "2025-11-25", can, None).await;
+    let wait = json!({"tool": "sea/wait", "args": {"ms": 60_000, "steps": 6_000}});
+    let call = json!({"name": "call", "arguments": wait, "_meta": {"progressToken": 1}});
+    let (_, _under_way) = client.begin("tools/call", call).await;
+    client.hears_method("notifications/progress").await;
+    let said = client.call("sea/ask", json!({})).await;
+    assert!(said.starts_with("The server asked a person something while several"), "{said}");
+    assert!(said.contains("decline"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn gateway_46_a_question_waits_for_another_request_where_each_stands_for_itself() {
     for revision in ["2025-11-25", "2026-07-28"] {
         let room = Room::new().server("sea", &["--revision", revision]);

@@ -103,6 +103,7 @@ impl Room {
                 by: "concertina".to_owned(),
                 trusted: true,
                 timeout_s: None,
+                roots: false,
             }
         };
         self.servers.iter().map(definition).collect()

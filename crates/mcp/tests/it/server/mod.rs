@@ -8,4 +8,5 @@ mod kit;
 mod listed;
 mod sessions;
 mod skills;
+mod subscriptions;
 mod tools;

@@ -177,7 +177,10 @@ async fn i06_a_call_that_nobody_waits_for_is_cancelled() {
 }
 
 async fn asks(pool: &Pool) -> (String, Vec<Value>) {
-    let ears = Arc::new(Ears::default());
+    asks_with(pool, &Arc::default()).await
+}
+
+async fn asks_with(pool: &Pool, ears: &Arc<Ears>) -> (String, Vec<Value>) {
     let outcome = pool.call(a_call("one/ask", json!({}), ears.clone(), Cancel::default())).await;
     let Outcome::Done { exit: 0, output, .. } = outcome else { panic!("{outcome:?}") };
     let asked = ears.asked.lock().unwrap().clone();
@@ -199,13 +202,11 @@ async fn gateway_40_a_server_asks_whoever_called_in_both_revisions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn gateway_41_what_a_server_may_not_have_is_refused_and_its_roots_are_told() {
+async fn gateway_41_what_a_server_may_not_have_is_refused() {
     let bench = Bench::new().with("one", &[]);
     let pool = bench.settled().await;
     let sampled = said(&pool, "one/sample", json!({})).await;
     assert!(sampled.contains("-32601"), "{sampled}");
-    let roots = said(&pool, "one/roots", json!({})).await;
-    assert!(roots.contains("file:///"), "{roots}");
     let ears = Arc::new(Ears::default());
     let log = a_call("one/log", json!({"text": "hello"}), ears.clone(), Cancel::default());
     pool.call(log).await;
@@ -213,9 +214,44 @@ async fn gateway_41_what_a_server_may_not_have_is_refused_and_its_roots_are_told
     pool.close().await;
 }
 
+/// A server that is told roots drops the directories that a person wrote into its arguments.
+#[tokio::test(flavor = "multi_thread")]
+async fn i04_roots_are_declared_and_told_only_where_the_settings_say_so() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let mut bench = Bench::new();
+        let (plain, rooted) = (bench.word("plain"), bench.word("rooted"));
+        bench.add("plain", &["--revision", revision, "--log", &plain]);
+        bench.add("rooted", &["--revision", revision, "--log", &rooted]);
+        bench.definitions[1].roots = true;
+        let pool = bench.settled().await;
+        let declares = |log: &str| {
+            let first = bench.log(log).into_iter().find(|line| {
+                let method =
+                    if revision == "2026-07-28" { "server/discover" } else { "initialize" };
+                line["method"] == method
+            });
+            let params = first.unwrap()["params"].clone();
+            let stateless = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+            let can =
+                if params["capabilities"].is_null() { stateless } else { &params["capabilities"] };
+            assert!(can["elicitation"].is_object(), "{params}");
+            can.get("roots").is_some()
+        };
+        assert!(!declares("plain"), "{revision}");
+        assert!(declares("rooted"), "{revision}");
+        if revision == "2025-11-25" {
+            let refused = said(&pool, "plain/roots", json!({})).await;
+            assert!(refused.contains("-32601"), "{refused}");
+            let told = said(&pool, "rooted/roots", json!({})).await;
+            assert!(told.contains("file:///"), "{told}");
+        }
+        pool.close().await;
+    }
+}
+
 /// On one pair of streams nothing says whose call a question belongs to.
 #[tokio::test(flavor = "multi_thread")]
-async fn i06_a_question_during_several_calls_is_put_to_nobody() {
+async fn i06_a_question_during_several_calls_is_put_to_nobody_and_all_are_told() {
     let bench = Bench::new().with("one", &[]);
     let pool = bench.settled().await;
     let other = Cancel::default();
@@ -223,12 +259,42 @@ async fn i06_a_question_during_several_calls_is_put_to_nobody() {
     let wait = json!({"ms": 600_000, "steps": 60_000});
     let running = tokio::spawn(pool.call(a_call("one/wait", wait, ears.clone(), other.clone())));
     until("the other call is under way", || !ears.progress.lock().unwrap().is_empty()).await;
-    let (answer, asked) = asks(&pool).await;
+    let asker = Arc::new(Ears::default());
+    let (answer, asked) = asks_with(&pool, &asker).await;
     assert_eq!(answer, r#"{"action":"decline"}"#);
     assert!(asked.is_empty());
     assert!(ears.asked.lock().unwrap().is_empty());
+    for told in [&asker, &ears] {
+        let notes = told.notes.lock().unwrap();
+        assert!(matches!(&notes[..], [note] if note.contains("could not be told")), "{notes:?}");
+        assert!(!notes[0].contains("colour"), "it may be another's: {notes:?}");
+    }
     other.stop();
     let _ = running.await;
+    pool.close().await;
+}
+
+/// One whose own question waits for a person is not asked for the next one.
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_40_a_question_that_waits_keeps_no_other_from_being_asked() {
+    let bench = Bench::new().with("one", &[]);
+    let pool = bench.settled().await;
+    let late = Arc::new(tokio::sync::Notify::new());
+    let first = Arc::new(Ears { late: Some(Arc::clone(&late)), ..Ears::default() });
+    let waiting =
+        tokio::spawn(pool.call(a_call("one/ask", json!({}), first.clone(), Cancel::default())));
+    until("the first is asked", || !first.asked.lock().unwrap().is_empty()).await;
+    let second = Arc::new(Ears::default());
+    let (answer, asked) = asks_with(&pool, &second).await;
+    assert!(answer.contains("blue"), "{answer}");
+    assert_eq!(asked.len(), 1);
+    late.notify_one();
+    let outcome = tokio::time::timeout(LONG, waiting).await.unwrap().unwrap();
+    assert!(matches!(&outcome, Outcome::Done { output, .. } if output.contains("blue")));
+    assert_eq!(first.asked.lock().unwrap().len(), 1);
+    for ears in [&first, &second] {
+        assert!(ears.notes.lock().unwrap().is_empty());
+    }
     pool.close().await;
 }
 

@@ -76,6 +76,7 @@ impl Bench {
             by: "concertina".to_owned(),
             trusted: true,
             timeout_s: None,
+            roots: false,
         }
     }
 
@@ -191,6 +192,9 @@ pub(crate) struct Ears {
     pub(crate) progress: Mutex<Vec<Step>>,
     pub(crate) logged: Mutex<Vec<Value>>,
     pub(crate) asked: Mutex<Vec<Value>>,
+    pub(crate) notes: Mutex<Vec<String>>,
+    /// Where it is set, questions are answered once it is told so.
+    pub(crate) late: Option<Arc<tokio::sync::Notify>>,
 }
 
 impl Caller for Ears {
@@ -202,8 +206,18 @@ impl Caller for Ears {
         self.logged.lock().unwrap().push(entry);
     }
 
+    fn note(&self, words: String) {
+        self.notes.lock().unwrap().push(words);
+    }
+
     fn elicit(&self, question: Value) -> BoxFuture<'static, Value> {
         self.asked.lock().unwrap().push(question);
-        Box::pin(std::future::ready(json!({"action": "accept", "content": {"colour": "blue"}})))
+        let late = self.late.clone();
+        Box::pin(async move {
+            if let Some(late) = late {
+                late.notified().await;
+            }
+            json!({"action": "accept", "content": {"colour": "blue"}})
+        })
     }
 }

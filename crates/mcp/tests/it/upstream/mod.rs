@@ -10,4 +10,5 @@ mod processes;
 mod provided;
 mod records;
 mod skills;
+mod subscriptions;
 mod supervision;
