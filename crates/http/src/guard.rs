@@ -133,17 +133,15 @@ pub async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: 
         let text = "pages of that origin may not ask; start the service with --allow-origin ORIGIN if they should";
         return refuse(StatusCode::FORBIDDEN, "FOREIGN_ORIGIN", text);
     }
-    let principal = match &guard.tokens {
-        None => OWNER,
-        Some(tokens) => match bearer(headers).and_then(|token| tokens.principal(token)) {
-            Some(principal) => principal,
-            None => {
-                let text = "a token is needed: Authorization: Bearer TOKEN";
-                let mut response = refuse(StatusCode::UNAUTHORIZED, "NO_TOKEN", text);
-                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-                return response;
-            }
-        },
+    let known = match &guard.tokens {
+        None => Some(OWNER),
+        Some(tokens) => bearer(headers).and_then(|token| tokens.principal(token)),
+    };
+    let Some(principal) = known else {
+        let text = "a token is needed: Authorization: Bearer TOKEN";
+        let mut response = refuse(StatusCode::UNAUTHORIZED, "NO_TOKEN", text);
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        return response;
     };
     let principal = Principal(principal.to_owned());
     // Nothing behind this needs the token, and nothing can log what it does not have.

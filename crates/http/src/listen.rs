@@ -82,15 +82,11 @@ async fn accept(
 ) -> Option<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
     // Whoever finds no room waits in the system's own queue.
     let place = Arc::clone(room).acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, _)) => {
-            let _ = stream.set_nodelay(true);
-            Some((stream, place))
-        }
-        Err(_) => {
-            // Too many open files, or a peer that left at once: later it may go better.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            None
-        }
-    }
+    let Ok((stream, _)) = listener.accept().await else {
+        // Too many open files, or a peer that left at once: later it may go better.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        return None;
+    };
+    let _ = stream.set_nodelay(true);
+    Some((stream, place))
 }

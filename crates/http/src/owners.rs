@@ -74,7 +74,11 @@ pub(crate) async fn check(
             "there is no such session; begin a new one",
         );
     }
-    let response = next.run(request).await;
+    let mut response = next.run(request).await;
+    // It is ended, not only heard; clients look for that.
+    if ends && response.status() == StatusCode::ACCEPTED {
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
     match (asked, session(response.headers())) {
         (Some(asked), _) if ends && response.status().is_success() => owners.remove(&asked),
         (None, Some(begun)) => owners.add(principal, begun),

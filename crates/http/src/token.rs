@@ -112,7 +112,9 @@ impl Tokens {
         }
         let mut bits = [0_u8; 32];
         getrandom::fill(&mut bits).map_err(TokenError::NoRandomBits)?;
-        let token: String = bits.iter().map(|byte| format!("{byte:02x}")).collect();
+        let (high, low) = bits.split_at(16);
+        let half = |half: &[u8]| half.iter().fold(0_u128, |all, byte| all << 8 | u128::from(*byte));
+        let token = format!("{:032x}{:032x}", half(high), half(low));
         let mut options = fs::OpenOptions::new();
         // Nobody else's file is followed or written over.
         options.write(true).create_new(true);
@@ -152,7 +154,8 @@ fn is_private(path: &Path) -> Result<(), TokenError> {
 
     let failed = |source| TokenError::File { path: path.to_owned(), source };
     let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
-    if mode & 0o077 == 0 { Ok(()) } else { Err(TokenError::Open(path.to_owned())) }
+    let others = mode & 0o077;
+    if others == 0 { Ok(()) } else { Err(TokenError::Open(path.to_owned())) }
 }
 
 #[cfg(not(unix))]

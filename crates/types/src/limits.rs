@@ -86,6 +86,9 @@ pub const MESSAGES_UNDER_WAY: usize = 20_000;
 /// How often a server looks for changes of the workspace at most, in milliseconds: a look takes a
 /// few, and a person who edits a skill does not see a second.
 pub const LOOK_MILLISECONDS: u64 = 1_000;
+/// How often a server looks for changes that nobody asks after, in seconds: only what a client is told
+/// of by itself depends on it.
+pub const WATCH_SECONDS: u64 = 5;
 /// How long a request waits for servers that were never seen and still start, counted from the start
 /// of the process, in seconds: clients give up on a slow answer, and most servers are up by then.
 pub const SETTLE_SECONDS: u64 = 5;
@@ -149,3 +152,6 @@ pub const LISTED_SKILLS: usize = 50;
 pub const SERVED_SKILL_BYTES: u64 = 16 * 1024 * 1024;
 /// Files of a skill that a server brings.
 pub const SERVED_SKILL_FILES: usize = 500;
+/// What a server says of how to use it, in bytes, where its menu is opened: real ones are shorter, and
+/// the tools beside it have to fit, too.
+pub const SERVER_NOTES_BYTES: usize = 2_000;

@@ -181,7 +181,7 @@ fn approved(
     match (skills.len(), only_list) {
         (0, _) => {}
         (number, true) => {
-            out.say(format!("{} nobody has approved, and hidden", count(number, "skill")))
+            out.say(format!("{} nobody has approved, and hidden", count(number, "skill")));
         }
         (number, false) => out.say(format!(
             "{} approved as now; another version waits for approval again",

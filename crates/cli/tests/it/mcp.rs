@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::kit::{Place, skill};
 
 /// Longer than anything that is expected to happen takes.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// A client of a server process: it writes lines and reads lines.
 pub(crate) struct Peer {
@@ -131,7 +131,10 @@ fn fixture() -> PathBuf {
 /// A place with a server behind it.
 fn sea(words: &[&str]) -> Place {
     let program = fixture();
-    let settings = format!("[upstream.sea]\ncommand = {program:?}\nargs = {words:?}\n");
+    let settings = format!(
+        "[upstream.sea]\ncommand = {:?}\nargs = {words:?}\n",
+        program.display().to_string()
+    );
     Place::with(&format!("//- concertina.toml\n{settings}"))
 }
 

@@ -35,6 +35,9 @@ pub struct Category {
     pub title: String,
     /// What it is for.
     pub description: String,
+    /// How the server behind it wants to be used, in the server's words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub notes: String,
 }
 
 /// The catalogue at one moment: immutable, sorted, shared.

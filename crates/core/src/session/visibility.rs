@@ -22,12 +22,52 @@ pub struct Visibility {
 }
 
 impl Visibility {
+    /// Whether nothing hides it but a menu or a skill that is not open: it may be found by a search, and
+    /// named to whoever asks for it.
+    pub fn is_folded_away(&self) -> bool {
+        !self.visible && is_folded_away(&self.reasons)
+    }
+
     fn of(decision: Decision) -> Self {
         Self {
             visible: decision.effect != Effect::Deny,
             callable: decision.effect == Effect::Allow,
             reasons: decision.reasons,
         }
+    }
+}
+
+fn is_folded_away(reasons: &[Reason]) -> bool {
+    let is_fold =
+        |reason: &Reason| matches!(reason.code.as_str(), "MENU_CLOSED" | "SKILL_NOT_OPEN");
+    reasons.iter().filter(|reason| reason.code != "POLICY_ALLOWS").all(is_fold)
+}
+
+/// The tool that `written` means: the one of that name, else the only one whose name ends in it among
+/// those that are visible, else among those that are merely folded away.
+pub(super) fn meant<'a>(
+    state: &State,
+    world: &World<'a>,
+    written: &ToolName,
+) -> Option<&'a ToolEntry> {
+    if let Some(tool) = world.snapshot.tool(written) {
+        return Some(tool);
+    }
+    let ends = |entry: &&ToolEntry| {
+        entry.name.as_str().rsplit_once('/').is_some_and(|(_, last)| last == written.as_str())
+    };
+    let (mut visible, mut folded) = (Vec::new(), Vec::new());
+    for entry in world.snapshot.tools.iter().filter(ends) {
+        let verdict = tool(state, world, entry);
+        if verdict.effect != Effect::Deny {
+            visible.push(entry);
+        } else if is_folded_away(&verdict.reasons) {
+            folded.push(entry);
+        }
+    }
+    match (visible.as_slice(), folded.as_slice()) {
+        ([only], _) | ([], [only]) => Some(only),
+        _ => None,
     }
 }
 

@@ -178,3 +178,39 @@ fn i02_one_tool_opened_by_its_name_opens_the_menus_that_hold_it() {
     assert!(answer(&menu).contains("POLICY_DENIES"), "{}", answer(&menu));
     assert!(bench.callable().is_empty());
 }
+
+#[test]
+fn a_tool_is_meant_by_the_end_of_its_name_where_that_is_one_tool() {
+    let tools = ["db/query", "web/query", "time/now", "shop/drop"].map(|name| {
+        let mut tool = tool(name);
+        tool.category = name.split('/').next().unwrap().into();
+        if name == "shop/drop" {
+            tool.danger = concertina_core::catalog::Danger::Destructive;
+        }
+        tool
+    });
+    let padding = (0..30).map(|at| tool(&format!("x/{at}")));
+    let mut bench = Bench::blind(vec![], tools.into_iter().chain(padding).collect());
+    let call = |bench: &mut Bench, name: &str| {
+        let decision = bench.call(name, serde_json::json!({})).1;
+        decision.intent.map_or_else(
+            || answer_of(decision.answer),
+            |intent| intent.admit(&bench.log).unwrap().tool().to_string(),
+        )
+    };
+    // Its menu is closed, and that is what is said; never a tool that nobody may see.
+    assert!(call(&mut bench, "now").contains("menu:time"), "{}", call(&mut bench, "now"));
+    assert!(call(&mut bench, "query").contains("UNKNOWN_TOOL"));
+    assert!(call(&mut bench, "drop").contains("UNKNOWN_TOOL"));
+    bench.menu("time");
+    assert_eq!(call(&mut bench, "now"), "time/now");
+    // Of two the visible one is meant.
+    bench.menu("db");
+    assert_eq!(call(&mut bench, "query"), "db/query");
+    bench.menu("web");
+    assert!(call(&mut bench, "query").contains("UNKNOWN_TOOL"));
+}
+
+fn answer_of(answer: Option<concertina_core::session::Answer>) -> String {
+    answer.map(|answer| answer.text).unwrap_or_default()
+}

@@ -139,7 +139,11 @@ fn i01_the_root_shows_categories_and_no_schema() {
     let mut bench = bench(0, 140);
     bench.snapshot.categories.insert(
         "group-3".into(),
-        Category { title: "Three".into(), description: "All about three.".into() },
+        Category {
+            title: "Three".into(),
+            description: "All about three.".into(),
+            ..Category::default()
+        },
     );
     let index = bench.disclosed();
     assert!(count(&index) <= Tokens(800), "70 categories take {}", count(&index));

@@ -1,49 +1,28 @@
-//! `tools/call`: the four tools, tools by their own name, and what happens while a call runs.
+//! `tools/call`: the four tools, and tools by their own name.
 
 use std::sync::Arc;
 
 use concertina_core::session::Origin;
 use concertina_runtime::{Admission, Cancel, Reply, RuntimeError, Session};
 use concertina_types::Subject;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientResult, ElicitRequest, ElicitRequestParams,
-    InputRequest, InputRequiredResult, InputResponses, ProgressNotificationParam, ServerRequest,
-    Tool,
-};
-#[expect(deprecated, reason = "clients in use still ask for log lines")]
-use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
-use rmcp::service::{Peer, RequestContext};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, Tool};
+use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 
 use super::answer::{Extra, refused, result};
-use super::caller::{Said, cancelled};
 use super::connection::{Connection, Request, broken};
 use super::desk::Desk;
-use super::flight::{Flight, Landed, Parked, launch};
+use super::flight::{Flight, launch};
 use super::gateway::Exposure;
 use super::names::{Meant, meant};
 use super::notes::{self, Lead};
-use super::{lock, tools};
-
-/// The one question that a parked call waits for.
-const QUESTION: &str = "question";
-
-/// How a person can be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asking {
-    /// By a request to the client.
-    ByRequest,
-    /// By an answer that wants another request.
-    ByAnswer,
-    /// Not at all.
-    Never,
-}
+use super::tools;
 
 /// What one request led to, before it is put into words.
 enum Step {
     Answered(Box<Reply>),
-    Admitted(concertina_core::session::Ticket),
+    Started(Flight),
 }
 
 impl Connection {
@@ -75,18 +54,26 @@ impl Connection {
             self.gateway.look().await;
         }
         let window = request.said("windowId").map(str::to_owned);
-        let step = self.step(&desk, name, arguments, window, request.is_alone, &mut lead);
-        let response = match step.await {
+        let cancel = Cancel::default();
+        let step = self.step(&desk, name, arguments, window, &cancel);
+        let step = tokio::select! {
+            step = step => step,
+            // A command of a skill stops; what is admitted still has to be on the record.
+            never = stop(&context, &cancel) => match never {},
+        };
+        let response = match step {
             Err(error) => refused(error.code(), &error.to_string()).into(),
-            Ok(Step::Answered(reply)) => {
+            Ok((Step::Answered(reply), shown)) => {
+                self.mention(shown, request.is_alone, &mut lead);
                 self.complain(&wanted, &reply, &mut lead);
                 match reply.answer {
                     Some(answer) => result(lead, &answer, Extra::default()).into(),
                     None => refused("INTERNAL", "the request has no answer").into(),
                 }
             }
-            Ok(Step::Admitted(ticket)) => {
-                let flight = launch(&self.gateway, Arc::clone(&desk), origin(), ticket, lead);
+            Ok((Step::Started(mut flight), shown)) => {
+                self.mention(shown, request.is_alone, &mut lead);
+                flight.lead = lead;
                 self.follow(flight, desk, &request, &context).await
             }
         };
@@ -96,65 +83,70 @@ impl Connection {
         Ok(response)
     }
 
-    /// What happens in the session: everything of a request but the run of a tool.
+    /// What happens in the session, up to the start of a tool; and what was shown of the index.
     async fn step(
         &self,
-        desk: &Desk,
+        desk: &Arc<Desk>,
         name: String,
         arguments: Value,
         window: Option<String>,
-        is_alone: bool,
-        lead: &mut Lead,
-    ) -> Result<Step, RuntimeError> {
-        let gateway = Arc::clone(&self.gateway);
-        let (step, shown) = desk
-            .work(move |seat| {
-                let mut shown = seat.bring_up(&gateway)?.map(Shown::Index);
-                if let Some(window) = window
-                    && let Some(again) = seat.enter(&window)?
-                {
-                    shown = Some(Shown::Again(again));
+        cancel: &Cancel,
+    ) -> Result<(Step, Option<Shown>), RuntimeError> {
+        let (gateway, cancel) = (Arc::clone(&self.gateway), cancel.clone());
+        let whose = Arc::clone(desk);
+        desk.work(move |seat| {
+            let mut shown = seat.bring_up(&gateway)?.map(Shown::Index);
+            if let Some(window) = window
+                && let Some(again) = seat.enter(&window)?
+            {
+                shown = Some(Shown::Again(again));
+            }
+            let session = &mut seat.session;
+            let verb = |session: &mut Session, name: &str, arguments: &Value| {
+                let reply = gateway.with_workspace(|workspace| {
+                    session.verb(workspace, origin(), name, arguments, false, &cancel)
+                });
+                reply.map(|reply| Admission::Answered(Box::new(reply)))
+            };
+            let admission = match name.as_str() {
+                "call" => session.admit_written(origin(), &arguments)?,
+                "find" | "open" | "close" => verb(session, &name, &arguments)?,
+                _ => match meant(session, &name) {
+                    Meant::Tool(tool) => session.admit(origin(), &tool, arguments)?,
+                    Meant::Opened(reference) => {
+                        let args = arguments.get("args").cloned().unwrap_or_default();
+                        verb(session, "open", &json!({"ref": reference, "args": args}))?
+                    }
+                    Meant::OneOf(tools) => {
+                        let text = format!(
+                            "several tools are called {name}: {}; use call with one of these names",
+                            tools.join(", ")
+                        );
+                        declined(session, &name, "AMBIGUOUS_TOOL", text)?
+                    }
+                    Meant::Nearest(tools) => {
+                        let text = format!(
+                            "there is no tool {name}; the nearest are {}",
+                            tools.join(", ")
+                        );
+                        declined(session, &name, "UNKNOWN_TOOL", text)?
+                    }
+                },
+            };
+            // Started here, so that whatever becomes of the request, it runs on the record.
+            let step = match admission {
+                Admission::Answered(reply) => Step::Answered(reply),
+                Admission::Admitted(ticket) => {
+                    Step::Started(launch(&gateway, whose, origin(), ticket))
                 }
-                let session = &mut seat.session;
-                let verb = |session: &mut Session, name: &str, arguments: &Value| {
-                    let cancel = Cancel::default();
-                    let reply = gateway.with_workspace(|workspace| {
-                        session.verb(workspace, origin(), name, arguments, false, &cancel)
-                    });
-                    reply.map(|reply| Admission::Answered(Box::new(reply)))
-                };
-                let admission = match name.as_str() {
-                    "call" => session.admit_written(origin(), &arguments)?,
-                    "find" | "open" | "close" => verb(session, &name, &arguments)?,
-                    _ => match meant(session, &name) {
-                        Meant::Tool(tool) => session.admit(origin(), &tool, arguments)?,
-                        Meant::Opened(reference) => {
-                            let args = arguments.get("args").cloned().unwrap_or_default();
-                            verb(session, "open", &json!({"ref": reference, "args": args}))?
-                        }
-                        Meant::OneOf(tools) => {
-                            let text = format!(
-                                "several tools are called {name}: {}; use call with one of these names",
-                                tools.join(", ")
-                            );
-                            declined(session, &name, "AMBIGUOUS_TOOL", text)?
-                        }
-                        Meant::Nearest(tools) => {
-                            let text = format!(
-                                "there is no tool {name}; the nearest are {}",
-                                tools.join(", ")
-                            );
-                            declined(session, &name, "UNKNOWN_TOOL", text)?
-                        }
-                    },
-                };
-                let step = match admission {
-                    Admission::Answered(reply) => Step::Answered(reply),
-                    Admission::Admitted(ticket) => Step::Admitted(ticket),
-                };
-                Ok((step, shown))
-            })
-            .await?;
+            };
+            Ok((step, shown))
+        })
+        .await
+    }
+
+    /// Says what was shown of the index, where the client does not have it.
+    fn mention(&self, shown: Option<Shown>, is_alone: bool, lead: &mut Lead) {
         match shown {
             Some(Shown::Again(text)) => lead.say(text),
             // The words at connecting hold the root; where each request stands for itself, nobody
@@ -162,7 +154,6 @@ impl Connection {
             Some(Shown::Index(text)) if !is_alone && !self.was_told(&text) => lead.say(text),
             Some(Shown::Index(_)) | None => {}
         }
-        Ok(step)
     }
 
     /// Says which servers are missing, where that may be why something was not found.
@@ -189,135 +180,6 @@ impl Connection {
         for line in lines {
             lead.say(line);
         }
-    }
-
-    /// Waits for the end of a call, and passes on what is said meanwhile.
-    async fn follow(
-        &self,
-        mut flight: Flight,
-        desk: Arc<Desk>,
-        request: &Request,
-        context: &RequestContext<RoleServer>,
-    ) -> CallToolResponse {
-        let asking = asking(request, context);
-        loop {
-            tokio::select! {
-                biased;
-                () = context.ct.cancelled() => {
-                    // Nobody reads this: the flight is dropped, and that stops the call.
-                    return refused("CANCELLED", "the client took the call back").into();
-                }
-                Some(said) = flight.said.recv() => {
-                    let Said::Question { question, answer } = said else {
-                        self.pass_on(said, context).await;
-                        continue;
-                    };
-                    match asking {
-                        Asking::ByRequest => {
-                            let peer = context.peer.clone();
-                            tokio::spawn(async move {
-                                let _ = answer.send(ask(&peer, question).await);
-                            });
-                        }
-                        Asking::ByAnswer => match elicitation(question) {
-                            Ok(elicit) => {
-                                let parked = Parked {
-                                    flight,
-                                    answer,
-                                    principal: request.principal.clone(),
-                                    desk: Arc::clone(&desk),
-                                };
-                                match self.gateway.parking.park(parked) {
-                                    Ok(handle) => {
-                                        let asked = InputRequest::Elicitation(elicit);
-                                        let asked = [(QUESTION.to_owned(), asked)].into();
-                                        return InputRequiredResult::new(Some(asked), Some(handle)).into();
-                                    }
-                                    Err(parked) => {
-                                        let Parked { flight: back, answer, .. } = *parked;
-                                        flight = back;
-                                        let _ = answer.send(json!({"action": "decline"}));
-                                        flight.lead.say("The tool asked a person something; too many questions wait already, so it was declined.");
-                                    }
-                                }
-                            }
-                            Err(error) => {
-                                let _ = answer.send(json!({"action": "decline"}));
-                                flight.lead.say(format!("The tool asked a person something that cannot be passed on ({error}); it was declined."));
-                            }
-                        },
-                        Asking::Never => {
-                            let _ = answer.send(json!({"action": "decline"}));
-                            flight.lead.say(unasked(&question));
-                        }
-                    }
-                }
-                landed = &mut flight.landed => {
-                    while let Ok(said) = flight.said.try_recv() {
-                        self.pass_on(said, context).await;
-                    }
-                    let lead = std::mem::take(&mut flight.lead);
-                    return match landed {
-                        Ok(Ok(Landed { reply, extra })) => match reply.answer {
-                            Some(answer) => result(lead, &answer, extra).into(),
-                            None => refused("INTERNAL", "the call has no answer").into(),
-                        },
-                        Ok(Err(error)) => refused(error.code(), &error.to_string()).into(),
-                        Err(_) => refused("INTERNAL", "the call broke off").into(),
-                    };
-                }
-            }
-        }
-    }
-
-    /// Goes on with a call that waited for a person.
-    async fn go_on(
-        &self,
-        handle: &str,
-        answers: Option<InputResponses>,
-        request: &Request,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let Some(parked) = self.gateway.parking.fetch(handle, &request.principal) else {
-            let text = "no call of yours waits under this request state: it was answered, or it waited too long; call again";
-            return Err(ErrorData::invalid_params(text, None));
-        };
-        let Parked { flight, answer, desk, .. } = parked;
-        let said = answers.and_then(|mut answers| answers.remove(QUESTION));
-        let _ = answer.send(said.unwrap_or_else(cancelled));
-        Ok(self.follow(flight, desk, request, context).await)
-    }
-
-    /// Tells the client what a server said, as far as the client asked for it.
-    async fn pass_on(&self, said: Said, context: &RequestContext<RoleServer>) {
-        match said {
-            Said::Progress { done, total, message } => {
-                let Some(token) = context.meta.get_progress_token() else { return };
-                let mut progress = ProgressNotificationParam::new(token, done);
-                progress.total = total;
-                progress.message = message;
-                let _ = context.peer.notify_progress(progress).await;
-            }
-            Said::Log(entry) => self.pass_log(entry, context).await,
-            Said::Question { answer, .. } => {
-                let _ = answer.send(cancelled());
-            }
-        }
-    }
-
-    #[expect(deprecated, reason = "clients in use still ask for log lines")]
-    async fn pass_log(&self, entry: Value, context: &RequestContext<RoleServer>) {
-        let wanted = context.meta.log_level().map(|level| level as usize);
-        let Some(wanted) = wanted.or(*lock(&self.level)) else { return };
-        let level = entry.get("level").cloned().unwrap_or_default();
-        let level = serde_json::from_value(level).unwrap_or(LoggingLevel::Info);
-        if (level as usize) < wanted {
-            return;
-        }
-        let data = entry.get("data").cloned().unwrap_or_default();
-        let mut line = LoggingMessageNotificationParam::new(level, data);
-        line.logger = entry.get("logger").and_then(Value::as_str).map(str::to_owned);
-        let _ = context.peer.notify_logging_message(line).await;
     }
 
     /// The tools that are visible in the session of `request`, which begins with this.
@@ -407,17 +269,15 @@ impl Wanted {
     }
 }
 
-fn origin() -> Origin {
-    Origin { subject: Subject::Model, call: None }
+/// Stops what runs once the client takes the request back.
+async fn stop(context: &RequestContext<RoleServer>, cancel: &Cancel) -> std::convert::Infallible {
+    context.ct.cancelled().await;
+    cancel.stop();
+    std::future::pending().await
 }
 
-fn asking(request: &Request, context: &RequestContext<RoleServer>) -> Asking {
-    let can = context.client_capabilities().is_some_and(|can| can.elicitation.is_some());
-    match (can, request.is_modern) {
-        (false, _) => Asking::Never,
-        (true, false) => Asking::ByRequest,
-        (true, true) => Asking::ByAnswer,
-    }
+fn origin() -> Origin {
+    Origin { subject: Subject::Model, call: None }
 }
 
 /// A call that is refused before it is one.
@@ -429,27 +289,4 @@ fn declined(
 ) -> Result<Admission, RuntimeError> {
     let reply = session.refuse(origin(), format!("call {name}"), code, text)?;
     Ok(Admission::Answered(Box::new(reply)))
-}
-
-/// That a question was declined, with the question.
-fn unasked(question: &Value) -> String {
-    let message = question.get("message").and_then(Value::as_str).unwrap_or_default();
-    let message: String = message.chars().take(300).collect();
-    let message = concertina_core::context::disarm(&message);
-    format!("The tool asked a person: {message:?}. This client cannot ask, so it was declined.")
-}
-
-fn elicitation(question: Value) -> Result<ElicitRequest, serde_json::Error> {
-    serde_json::from_value::<ElicitRequestParams>(question).map(ElicitRequest::new)
-}
-
-/// Asks a person through the client; no answer is a cancelled one.
-async fn ask(peer: &Peer<RoleServer>, question: Value) -> Value {
-    let Ok(elicit) = elicitation(question) else { return json!({"action": "decline"}) };
-    match peer.send_request(ServerRequest::ElicitRequest(elicit)).await {
-        Ok(ClientResult::ElicitResult(answer)) => {
-            serde_json::to_value(answer).unwrap_or_else(|_| cancelled())
-        }
-        Ok(_) | Err(_) => cancelled(),
-    }
 }

@@ -187,6 +187,10 @@ impl Gateway {
             );
             return Ok(Err(Refusal::new("SESSION_ELSEWHERE", text)));
         }
+        // A call that another process left under way has no outcome to wait for.
+        if !session.state().pending.is_empty() {
+            session.recover()?;
+        }
         self.with_workspace(|workspace| session.take_up(workspace))?;
         Ok(Ok(self.desks.keep(Desk::new(session))))
     }

@@ -48,7 +48,6 @@ pub(super) fn launch(
     desk: Arc<Desk>,
     origin: Origin,
     ticket: Ticket,
-    lead: Lead,
 ) -> Flight {
     let cancel = Cancel::default();
     let (say, said) = mpsc::channel(limits::SAID_AT_ONCE);
@@ -76,7 +75,7 @@ pub(super) fn launch(
         let _ = land.send(finished.map(|reply| Landed { reply, extra }));
         gateway.under_way.send_modify(|calls| *calls = calls.saturating_sub(1));
     });
-    Flight { said, landed, lead, cancel }
+    Flight { said, landed, lead: Lead::default(), cancel }
 }
 
 async fn run(gateway: &Gateway, running: Running) -> Outcome {

@@ -189,7 +189,7 @@ impl Gateway {
 
     /// Returns when something changed behind this gateway, or a while later.
     pub(super) async fn stirs(&self) {
-        let while_later = tokio::time::sleep(Duration::from_millis(limits::LOOK_MILLISECONDS));
+        let while_later = tokio::time::sleep(Duration::from_secs(limits::WATCH_SECONDS));
         match &self.pool {
             None => while_later.await,
             Some(pool) => {

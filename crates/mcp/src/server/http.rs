@@ -22,10 +22,13 @@ pub type HttpService = StreamableHttpService<Handler, LocalSessionManager>;
 pub fn http(gateway: &Arc<Gateway>, end: CancellationToken) -> HttpService {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SILENCE);
+    // An event without data that names a time for coming back is no message to older clients.
+    sessions.session_config.sse_retry = None;
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .with_max_request_body_bytes(limits::MESSAGE_BYTES)
         .with_json_response(true)
+        .with_sse_retry(None)
         .with_cancellation_token(end);
     let gateway = Arc::clone(gateway);
     let handler = move || Ok(Handler::new(Arc::clone(&gateway), None));

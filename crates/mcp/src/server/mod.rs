@@ -16,6 +16,7 @@ mod changes;
 mod connection;
 mod desk;
 mod flight;
+mod follow;
 mod gateway;
 mod handler;
 mod http;

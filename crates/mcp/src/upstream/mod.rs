@@ -24,6 +24,7 @@ mod peer;
 mod program;
 mod provided;
 mod prune;
+mod reading;
 mod records;
 mod server;
 mod skills;

@@ -200,7 +200,8 @@ impl Peer {
         let Some(pending) = number.and_then(|number| self.pending().remove(&number)) else {
             return;
         };
-        let result = match message.get_mut("error") {
+        // Some servers send both, one of them `null`.
+        let result = match message.get_mut("error").filter(|error| !error.is_null()) {
             Some(error) => Err(Failure::refused(error)),
             None => Ok(message.get_mut("result").map(Value::take).unwrap_or_default()),
         };

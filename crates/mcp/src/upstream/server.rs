@@ -7,7 +7,6 @@ use std::time::Duration;
 use concertina_runtime::now;
 use concertina_runtime::upstream::{Definition, Reach, Server, ServerState};
 use concertina_types::{ToolName, limits};
-use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,15 +17,11 @@ use super::failure::Failure;
 use super::handshake::{self, Hello};
 use super::known::{Known, Unseen, checked_again, known};
 use super::link::Link;
-use super::lists;
 use super::options::PoolOptions;
 use super::peer::{List, Patience, Peer};
 use super::program::Household;
 use super::records::{Manifest, Records};
 use super::skills::offered;
-
-/// How long prompts, resources and skills may take to be listed: tools do not wait for them.
-const OTHERS: Duration = Duration::from_secs(10);
 
 /// What all servers share.
 #[derive(Debug)]
@@ -51,9 +46,9 @@ pub(super) struct Upstream {
     starting: tokio::sync::Mutex<()>,
 }
 
-struct State {
+pub(super) struct State {
     standing: ServerState,
-    note: Option<String>,
+    pub(super) note: Option<String>,
     known: Option<Arc<Known>>,
     connection: Option<Arc<Connection>>,
     /// Failures in a row.
@@ -75,7 +70,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    async fn stop(&self) {
+    pub(super) async fn stop(&self) {
         let link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(link) = link {
             link.stop().await;
@@ -110,7 +105,9 @@ fn part(
     let note = note.or_else(|| said(left_out));
     let tools: Vec<_> =
         known.iter().flat_map(|known| &known.tools).map(|tool| tool.offered.clone()).collect();
-    let server = Server { name: definition.name.clone(), state, tools: tools.len(), note };
+    let instructions = known.and_then(|known| known.hello.instructions.clone());
+    let name = definition.name.clone();
+    let server = Server { name, state, tools: tools.len(), note, instructions };
     let skills = known.map(|known| offered(&definition.name, &known.skills, records));
     Part { server, tools, skills: skills.unwrap_or_default() }
 }
@@ -169,7 +166,7 @@ impl Upstream {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -188,7 +185,7 @@ impl Upstream {
     }
 
     /// Puts up how it stands now.
-    fn publish(&self, is_change: bool) {
+    pub(super) fn publish(&self, is_change: bool) {
         let part = {
             let state = self.state();
             let (note, known) = (state.note.clone(), state.known.as_deref());
@@ -197,7 +194,7 @@ impl Upstream {
         self.shared.board.put(part, is_change);
     }
 
-    fn live(&self) -> Option<Arc<Connection>> {
+    pub(super) fn live(&self) -> Option<Arc<Connection>> {
         self.state().connection.clone().filter(|connection| connection.peer.ended().is_none())
     }
 
@@ -298,7 +295,11 @@ impl Upstream {
 
     /// An answer said that the login holds no longer.
     pub(super) fn wants_login(&self, failure: &Failure) {
+        let connection = self.state().connection.take();
         self.failed(failure);
+        if let Some(connection) = connection {
+            connection.peer.end(failure.clone());
+        }
     }
 
     async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, Failure> {
@@ -318,6 +319,8 @@ impl Upstream {
             connection.stop().await;
             return Err(failure);
         }
+        // Kept before it is shown: whoever saw a tool finds it again the next time.
+        self.keep(&manifest);
         self.take(&manifest, Some(&connection));
         let attended = Arc::clone(self).attend(Arc::clone(&connection), hello, manifest, changes);
         self.shared.options.handle.spawn(attended);
@@ -345,7 +348,7 @@ impl Upstream {
             (true, Failure::Refused { .. }) => (peer, link),
             (true, _) => {
                 link.stop().await;
-                return Err(refused);
+                return Err(with_noise(refused, &peer));
             }
             // The transport of an address allows one beginning.
             (false, _) => {
@@ -366,78 +369,8 @@ impl Upstream {
         }
     }
 
-    async fn read_tools(
-        &self,
-        peer: &Arc<Peer>,
-        hello: &Hello,
-        manifest: &mut Manifest,
-    ) -> Result<(), Failure> {
-        let patience = self.shared.options.waits.starting();
-        let listed = match lists::all(peer, "tools/list", "tools", patience).await {
-            // A server without tools need not know the method.
-            Err(Failure::Refused { .. }) if !hello.offers("/tools") => lists::Listed::default(),
-            listed => listed?,
-        };
-        // After a restart some servers answer before they have found their tools again.
-        let had = self.known().map_or(0, |known| known.tools.len());
-        let is_fresh = self.live().is_none();
-        if is_fresh && had > 0 && listed.entries.is_empty() {
-            return Err(Failure::Malformed(format!("it lists no tools, and had {had}")));
-        }
-        manifest.tools = listed.entries;
-        manifest.ttl = listed.ttl;
-        manifest.left_out.extend(listed.cut.map(|why| LeftOut { what: "tools".to_owned(), why }));
-        Ok(())
-    }
-
-    /// Reads what is no tool. Each list fails alone.
-    async fn read_others(&self, peer: &Arc<Peer>, hello: &Hello, manifest: &mut Manifest) {
-        let time = self.shared.options.waits.start.min(OTHERS);
-        let patience = Patience { silent: time, whole: time };
-        let read = async |offered: bool, method: &str, key: &str| {
-            if !offered {
-                return (Vec::new(), None);
-            }
-            let left_out = |why: String| Some(LeftOut { what: key.to_owned(), why });
-            match lists::all(peer, method, key, patience).await {
-                Ok(listed) => (listed.entries, listed.cut.and_then(left_out)),
-                // Servers say that they have resources and know no templates.
-                Err(Failure::Refused { code: -32601, .. }) => (Vec::new(), None),
-                Err(failure) => (Vec::new(), left_out(failure.to_string())),
-            }
-        };
-        let skills = hello.offers("/extensions/io.modelcontextprotocol~1skills")
-            || hello.offers("/experimental/io.modelcontextprotocol~1skills");
-        let resources = hello.offers("/resources");
-        let (prompts, (resources, templates), skills) = futures_util::join!(
-            read(hello.offers("/prompts"), "prompts/list", "prompts"),
-            async {
-                (
-                    read(resources, "resources/list", "resources").await,
-                    read(resources, "resources/templates/list", "resourceTemplates").await,
-                )
-            },
-            read(skills, "skills/list", "skills"),
-        );
-        // What broke off says nothing about what there is.
-        if peer.ended().is_some() {
-            return;
-        }
-        manifest.left_out.retain(|left| left.what == "tools");
-        for (place, (entries, left_out)) in [
-            (&mut manifest.prompts, prompts),
-            (&mut manifest.resources, resources),
-            (&mut manifest.templates, templates),
-            (&mut manifest.skills, skills),
-        ] {
-            *place = entries;
-            sort(place);
-            manifest.left_out.extend(left_out);
-        }
-    }
-
     /// What the manifest says counts from now on.
-    fn take(&self, manifest: &Manifest, connection: Option<&Arc<Connection>>) {
+    pub(super) fn take(&self, manifest: &Manifest, connection: Option<&Arc<Connection>>) {
         let known = Arc::new(known(self.name(), manifest, &self.records, Unseen::Approve));
         let is_change = {
             let mut state = self.state();
@@ -469,82 +402,15 @@ impl Upstream {
         self.publish(false);
     }
 
-    fn keep(&self, manifest: &Manifest) {
+    pub(super) fn keep(&self, manifest: &Manifest) {
         if let Err(why) = self.records.keep(manifest) {
             self.state().note = Some(why);
             self.publish(false);
         }
     }
 
-    /// Attends to a running server until it ends.
-    async fn attend(
-        self: Arc<Self>,
-        connection: Arc<Connection>,
-        hello: Hello,
-        mut manifest: Manifest,
-        mut changes: mpsc::Receiver<List>,
-    ) {
-        let peer = &connection.peer;
-        handshake::listen(peer, &hello, self.shared.options.waits.calling());
-        // Kept before the rest is read: a server that hangs there costs the next start no tools.
-        self.keep(&manifest);
-        self.read_others(peer, &hello, &mut manifest).await;
-        self.take(&manifest, None);
-        self.keep(&manifest);
-        self.is_learnt();
-        loop {
-            let next = next_reading(&manifest);
-            tokio::select! {
-                failure = peer.over() => {
-                    self.lost(&connection, &failure);
-                    connection.stop().await;
-                    return;
-                }
-                Some(list) = changes.recv() => {
-                    tokio::time::sleep(self.shared.options.waits.settle).await;
-                    let mut lists = vec![list];
-                    while let Ok(list) = changes.try_recv() {
-                        lists.push(list);
-                    }
-                    self.read_again(peer, &hello, &mut manifest, &lists).await;
-                }
-                () = tokio::time::sleep(next) => {
-                    self.read_again(peer, &hello, &mut manifest, &[List::Tools, List::Others]).await;
-                }
-            }
-        }
-    }
-
-    async fn read_again(
-        &self,
-        peer: &Arc<Peer>,
-        hello: &Hello,
-        manifest: &mut Manifest,
-        which: &[List],
-    ) {
-        if which.contains(&List::Tools) {
-            let mut again = manifest.clone();
-            again.left_out.retain(|left| left.what != "tools");
-            again.read_at = now().0;
-            match self.read_tools(peer, hello, &mut again).await {
-                Ok(()) => *manifest = again,
-                Err(failure) => {
-                    // What was known stays known, and is asked again later.
-                    manifest.read_at = now().0;
-                    self.state().note = Some(format!("its list is old: {failure}"));
-                    self.publish(false);
-                }
-            }
-        }
-        if which.contains(&List::Others) {
-            self.read_others(peer, hello, manifest).await;
-        }
-        self.take(manifest, None);
-        self.keep(manifest);
-    }
-
     /// Everything it brings is known.
-    fn is_learnt(&self) {
+    pub(super) fn is_learnt(&self) {
         {
             let mut state = self.state();
             if state.standing == ServerState::Starting && state.connection.is_some() {
@@ -555,7 +421,7 @@ impl Upstream {
     }
 
     /// It ended by itself.
-    fn lost(&self, connection: &Arc<Connection>, failure: &Failure) {
+    pub(super) fn lost(&self, connection: &Arc<Connection>, failure: &Failure) {
         let is_current = self
             .state()
             .connection
@@ -596,21 +462,13 @@ impl Upstream {
     }
 }
 
-/// When the lists are read again without being told: when the server said that they are old then.
-fn next_reading(manifest: &Manifest) -> Duration {
-    const NEVER: Duration = Duration::from_hours(24 * 365);
-    // A list that holds no time at all is read when the server says so, and at each start.
-    const SHORTEST: Duration = Duration::from_secs(1);
-    let ttl = manifest.ttl.filter(|ttl| *ttl > 0).map(Duration::from_millis);
-    ttl.map_or(NEVER, |ttl| ttl.max(SHORTEST).min(NEVER))
-}
-
-/// By name or address, so that a restart changes no byte.
-fn sort(entries: &mut [Value]) {
-    let key = |entry: &Value| {
-        let text =
-            |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        (text("name"), text("uri"), text("uriTemplate"))
-    };
-    entries.sort_by_cached_key(key);
+/// A program that answers nothing and prints something else is often not the server that was meant.
+fn with_noise(failure: Failure, peer: &Peer) -> Failure {
+    let noise = peer.noise.load(std::sync::atomic::Ordering::Relaxed);
+    match failure {
+        Failure::Late { .. } if noise > 0 => Failure::Start(format!(
+            "{failure}; it wrote {noise} lines on standard output that are no messages"
+        )),
+        other => other,
+    }
 }

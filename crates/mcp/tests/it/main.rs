@@ -10,3 +10,4 @@
 
 mod server;
 mod upstream;
+mod wire;

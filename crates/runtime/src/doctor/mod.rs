@@ -33,7 +33,7 @@ pub use report::{
     Loss, NearMiss, Next, Report, Server, ServerState, SettingsFinding, Skills, SkippedFile, Tools,
 };
 
-pub(crate) use servers::Transport;
+pub(crate) use servers::{Mention, Transport};
 
 /// The version of the shape of [`Report`].
 pub const REPORT_VERSION: u8 = 1;

@@ -166,12 +166,7 @@ impl Session {
     /// forbidden may not.
     fn is_findable(&self, meta: &SearchDocumentMeta, subject: Subject) -> bool {
         let seen = visibility(&self.state, &self.world(), &meta.key, subject);
-        seen.visible
-            || seen
-                .reasons
-                .iter()
-                .filter(|reason| reason.code != "POLICY_ALLOWS")
-                .all(|reason| matches!(reason.code.as_str(), "MENU_CLOSED" | "SKILL_NOT_OPEN"))
+        seen.visible || seen.is_folded_away()
     }
 
     /// The categories that can be opened next.

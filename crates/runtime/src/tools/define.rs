@@ -35,6 +35,7 @@ pub(crate) fn define(
         let category = Category {
             title: category.title.clone().unwrap_or_default(),
             description: category.description.clone().unwrap_or_default(),
+            ..Category::default()
         };
         defined.categories.insert(name.clone(), category);
     }

@@ -132,6 +132,8 @@ pub struct Server {
     pub tools: usize,
     /// Why it stands so, and what helps.
     pub note: Option<String>,
+    /// How it wants to be used, in its own words.
+    pub instructions: Option<String>,
 }
 
 /// How a server stands.

@@ -7,7 +7,7 @@ use concertina_format::config::ConfigOrigin;
 use concertina_types::{Diagnostic, Digest, Severity};
 
 use super::Workspace;
-use crate::doctor::{ServerState, Whose, configured};
+use crate::doctor::{Mention, ServerState, Whose, configured};
 use crate::settings::{command_files, with_files};
 use crate::trust::Standing;
 use crate::upstream::{Definition, Definitions, Described, Unusable, Variables};
@@ -35,7 +35,8 @@ impl Workspace {
             };
             all.findings.push((PathBuf::from(broken.path), finding));
         }
-        let files = self.project_files();
+        // Trust is asked for the very bytes that the servers were read from.
+        let files = self.files_of(found.mentions.iter().map(|(_, mention)| mention));
         // What the workspace brings comes last.
         for brought in [false, true] {
             self.add_upstreams(&mut all, &variables, brought);
@@ -122,12 +123,21 @@ impl Workspace {
     /// as it is now.
     pub(super) fn project_files(&self) -> BTreeMap<PathBuf, ProjectFile> {
         let clients = self.loaded.config.sources.clients;
+        let found = configured(&self.around, Whose { clients, person: false });
+        self.files_of(found.mentions.iter().map(|(_, mention)| mention))
+    }
+
+    /// The project's files among those of `mentions`, each as it was read.
+    fn files_of<'a>(
+        &self,
+        mentions: impl Iterator<Item = &'a Mention>,
+    ) -> BTreeMap<PathBuf, ProjectFile> {
         let mut named: BTreeMap<PathBuf, (Digest, usize, Vec<PathBuf>)> = BTreeMap::new();
-        for (_, mention) in configured(&self.around, Whose { clients, person: false }).mentions {
+        for mention in mentions.filter(|mention| mention.of_project) {
             let described = Described::client(&mention.transport, &mention.value);
             let (argv, cwd) = described.command();
             let (_, servers, files) =
-                named.entry(mention.path).or_insert((mention.digest, 0, Vec::new()));
+                named.entry(mention.path.clone()).or_insert((mention.digest, 0, Vec::new()));
             *servers += 1;
             files.extend(command_files(&self.root, cwd, argv));
         }

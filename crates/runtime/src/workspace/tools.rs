@@ -92,7 +92,7 @@ impl Workspace {
         }
         let tools: Vec<ToolEntry> = all.into_values().collect();
         Gathered {
-            categories: self.categories(&tools),
+            categories: self.categories(&tools, offer),
             tokens: tokens(&tools),
             tools: Arc::new(tools),
             skipped,
@@ -100,7 +100,7 @@ impl Workspace {
     }
 
     /// The categories of the settings, and those that are derived: these tell of what is inside.
-    fn categories(&self, tools: &[ToolEntry]) -> BTreeMap<String, Category> {
+    fn categories(&self, tools: &[ToolEntry], offer: Option<&Offer>) -> BTreeMap<String, Category> {
         let mut categories = self.defined_categories.clone();
         let mut inside: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for tool in tools.iter().filter(|tool| tool.server.is_some()) {
@@ -112,7 +112,14 @@ impl Workspace {
             let some = tools.get(..HINTS).unwrap_or(&tools).join(", ");
             let description = if tools.len() > HINTS { format!("{some}, …") } else { some };
             let title = name.rsplit('/').next().unwrap_or(name).to_owned();
-            categories.insert(name.to_owned(), Category { title, description });
+            let notes = String::new();
+            categories.insert(name.to_owned(), Category { title, description, notes });
+        }
+        for server in offer.iter().flat_map(|offer| &offer.servers) {
+            let said = server.instructions.as_deref().unwrap_or_default().trim();
+            if let Some(category) = categories.get_mut(&server.name).filter(|_| !said.is_empty()) {
+                category.notes = cut(said);
+            }
         }
         categories
     }
@@ -128,6 +135,15 @@ fn waits(skill: &OfferedSkill) -> Option<Skipped> {
             "server {server} brings skill `{name}`, which nobody has approved as it is now; look at it with: concertina upstream approve {server}"
         ),
     })
+}
+
+/// What a server says of itself, as far as there is room for it.
+fn cut(said: &str) -> String {
+    let room = said.floor_char_boundary(limits::SERVER_NOTES_BYTES);
+    match said.get(..room).filter(|kept| kept.len() < said.len()) {
+        None => said.to_owned(),
+        Some(kept) => format!("{kept}\n[cut: {} bytes in all]", said.len()),
+    }
 }
 
 /// The offered tools of each server.

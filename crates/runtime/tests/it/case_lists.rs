@@ -20,7 +20,9 @@ fn collect(directory: &Path, names: &mut BTreeSet<String>) {
             collect(&path, names);
         } else if let Ok(text) = fs::read_to_string(&path) {
             let functions = text.split("fn ").skip(1);
-            names.extend(functions.filter_map(|rest| Some(rest.split_once('(')?.0.trim().to_owned())));
+            names.extend(
+                functions.filter_map(|rest| Some(rest.split_once('(')?.0.trim().to_owned())),
+            );
         }
     }
 }

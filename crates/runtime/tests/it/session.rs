@@ -307,6 +307,10 @@ fn a_crash_between_intent_and_outcome_is_said_to_be_unknown() {
 #[test]
 fn content_that_is_gone_is_a_clear_error() {
     let world = world();
+    // A catalogue too large to stand in the database.
+    for n in 0..80 {
+        world.skill(&format!("work/skills/more-{n}"), &"Says much of it. ".repeat(20));
+    }
     let (_workspace, id) = eventful(&world);
     std::fs::remove_dir_all(world.path("state/content")).unwrap();
     let error = Session::resume(world.store(), id).unwrap_err();

@@ -54,6 +54,7 @@ impl Servers {
             tools: tools.iter().filter(|tool| tool.server == name).count(),
             name,
             note: None,
+            instructions: None,
         });
         let mut offer = self.offer.lock().unwrap();
         *offer = Arc::new(Offer {

@@ -22,12 +22,13 @@ use crate::policy::{Effect, allowed_command};
 const COMMAND_GROUP: &str = "command";
 
 impl<'a> Deciding<'a> {
-    pub(super) fn call(&mut self, origin: &Origin, name: ToolName, arguments: Value) {
+    pub(super) fn call(&mut self, origin: &Origin, name: &ToolName, arguments: Value) {
         let request = format!("call {name}");
-        let tool = match self.callable(self.state, &name) {
+        let tool = match self.callable(self.state, name) {
             Ok(tool) => tool,
             Err(refusal) => return self.refuse(origin, request, refusal),
         };
+        let name = tool.name.clone();
         let arguments =
             if arguments.is_null() { Value::Object(serde_json::Map::new()) } else { arguments };
         let check = if tool.server.is_some() { check_schema_of_server } else { check_schema };
@@ -122,7 +123,7 @@ impl<'a> Deciding<'a> {
         state: &State,
         name: &ToolName,
     ) -> Result<&'a ToolEntry, Refusal> {
-        let Some(tool) = self.world.snapshot.tool(name) else {
+        let Some(tool) = visibility::meant(state, self.world, name) else {
             let visible = visible_tools(state, self.world);
             let near =
                 nearest_names(name.as_str(), visible.iter().map(|tool| tool.name.as_str()), 5);

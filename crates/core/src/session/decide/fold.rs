@@ -7,7 +7,7 @@ use concertina_types::{
 use super::super::answer::Refusal;
 use super::super::command::Origin;
 use super::super::state::State;
-use super::super::visibility::{has_menu, levels, menus, visibility, visible_tools};
+use super::super::visibility::{has_menu, levels, meant, menus, visibility, visible_tools};
 use super::draft::{Deciding, actor};
 use crate::catalog::listing::{self, Budget};
 use crate::catalog::{NeedsSkill, ToolEntry};
@@ -49,7 +49,17 @@ impl<'a> Deciding<'a> {
                 tokens: Tokens::ZERO,
             })
             .collect();
-        let text = format!("Opened {}.\n{}", disarm(&reference.to_string()), page.text);
+        let mut text = format!("Opened {}.\n{}", disarm(&reference.to_string()), page.text);
+        let notes =
+            self.world.snapshot.categories.get(menu).map(|category| category.notes.as_str());
+        if let Some(notes) = notes.filter(|notes| !notes.is_empty()) {
+            text.push('\n');
+            text.push_str(&block(
+                "part",
+                &[("ref", &reference.to_string()), ("says", "its server")],
+                notes,
+            ));
+        }
         self.answer(origin, text.trim_end(), false, disclosed);
     }
 
@@ -59,6 +69,7 @@ impl<'a> Deciding<'a> {
             Err(refusal) => return self.refuse(origin, format!("open {reference}"), refusal),
             Ok(found) => found,
         };
+        let reference = Ref::Tool(tool.name.clone());
         let opened = match opens.last() {
             Some(menu) => disarm(&format!("Opened menu:{menu}, which holds it.\n")),
             None => String::new(),
@@ -90,9 +101,10 @@ impl<'a> Deciding<'a> {
         origin: &Origin,
         name: &ToolName,
     ) -> Result<(&'a ToolEntry, Vec<&'a str>), Refusal> {
-        let Some(entry) = self.world.snapshot.tool(name) else {
+        let Some(entry) = meant(self.state, self.world, name) else {
             return self.callable(self.state, name).map(|tool| (tool, Vec::new()));
         };
+        let name = &entry.name;
         let refused = match self.callable(self.state, name) {
             Ok(tool) => return Ok((tool, Vec::new())),
             Err(refused) => refused,

@@ -60,7 +60,7 @@ pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command
         Command::OpenMenu { origin, menu } => deciding.open_menu(&origin, &menu),
         Command::OpenTool { origin, tool, lines } => deciding.open_tool(&origin, &tool, lines),
         Command::Show { origin, shown } => deciding.show(&origin, shown),
-        Command::Call { origin, tool, arguments } => deciding.call(&origin, tool, arguments),
+        Command::Call { origin, tool, arguments } => deciding.call(&origin, &tool, arguments),
         Command::RunCommand { origin, skill, command, execute } => {
             deciding.run_command(&origin, &skill, &command, &execute);
         }

@@ -42,6 +42,15 @@ async fn g_lines_that_are_no_messages_cost_only_themselves() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn g_bytes_that_are_no_utf8_cost_only_their_line() {
+    let client = harbour().client().await;
+    client.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"\xff\xfe\"}").await;
+    let heard = client.hears(|message| message["error"]["code"] == -32700).await;
+    assert!(heard["error"]["message"].as_str().unwrap().contains("UTF-8"), "{heard}");
+    lives(&client).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn g_a_line_of_64_mb_is_refused_and_the_next_one_served() {
     let client = harbour().client().await;
     let line = format!(

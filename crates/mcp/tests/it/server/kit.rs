@@ -228,9 +228,18 @@ impl Client {
     }
 
     pub(crate) async fn send_line(&self, line: &str) {
+        self.send_bytes(line.as_bytes()).await;
+    }
+
+    pub(crate) async fn send_bytes(&self, line: &[u8]) {
         let mut write = self.write.lock().await;
-        write.write_all(line.as_bytes()).await.unwrap();
+        write.write_all(line).await.unwrap();
         write.write_all(b"\n").await.unwrap();
+    }
+
+    /// Closes the client's side.
+    pub(crate) async fn hang_up(&self) {
+        self.write.lock().await.shutdown().await.unwrap();
     }
 
     pub(crate) async fn notify(&self, method: &str, params: Value) {

@@ -148,3 +148,29 @@ async fn gateway_65_every_call_is_on_the_record() {
         assert!(kinds.contains(&kind), "{kind} in {kinds:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_client_is_gone_still_ends_on_the_record() {
+    let room = Room::new().server("sea", &[]);
+    let gateway = room.open().await;
+    {
+        let client = Client::of(&gateway).await;
+        let wait = json!({"tool": "sea/wait", "args": {"ms": 20_000, "steps": 2_000}});
+        let call = json!({"name": "call", "arguments": wait, "_meta": {"progressToken": 1}});
+        let _ = client.begin("tools/call", call).await;
+        client.hears_method("notifications/progress").await;
+        client.hang_up().await;
+    }
+    let session = room.store().events.sessions().unwrap().remove(0).session;
+    let is_finished = || {
+        let events = room.store().verify(&session).unwrap();
+        events.iter().any(|event| event.fact.kind() == "call.finished")
+    };
+    for _ in 0..400 {
+        if is_finished() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    panic!("the call never ended: {:?}", room.store().verify(&session));
+}
