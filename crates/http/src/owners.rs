@@ -12,8 +12,9 @@ use http::{HeaderMap, Method, StatusCode};
 
 use crate::guard::refuse;
 
-/// Sessions that are remembered: more than a team's clients have open. The oldest makes room.
-const SESSIONS: usize = 1_024;
+/// Sessions of one principal: more than one person's clients have open. Their own oldest makes room,
+/// never that of somebody else.
+const SESSIONS: usize = 256;
 
 /// The header in which MCP names a session.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -25,8 +26,8 @@ pub(crate) struct Owners(Mutex<Known>);
 #[derive(Debug, Default)]
 struct Known {
     owner: HashMap<String, String>,
-    /// In the order in which they began.
-    order: VecDeque<String>,
+    /// The sessions of each principal, in the order in which they began.
+    order: HashMap<String, VecDeque<String>>,
 }
 
 impl Owners {
@@ -35,22 +36,23 @@ impl Owners {
         known.owner.get(session).is_some_and(|owner| owner == principal)
     }
 
-    fn add(&self, principal: String, session: String) {
+    fn add(&self, principal: &str, session: String) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.owner.insert(session.clone(), principal).is_none() {
-            known.order.push_back(session);
-        }
-        while known.order.len() > SESSIONS {
-            if let Some(oldest) = known.order.pop_front() {
-                known.owner.remove(&oldest);
-            }
+        known.owner.insert(session.clone(), principal.to_owned());
+        let order = known.order.entry(principal.to_owned()).or_default();
+        order.push_back(session);
+        let oldest = if order.len() > SESSIONS { order.pop_front() } else { None };
+        if let Some(oldest) = oldest {
+            known.owner.remove(&oldest);
         }
     }
 
-    fn remove(&self, session: &str) {
+    fn remove(&self, principal: &str, session: &str) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.owner.remove(session);
-        known.order.retain(|one| one != session);
+        if let Some(order) = known.order.get_mut(principal) {
+            order.retain(|one| one != session);
+        }
     }
 }
 
@@ -80,8 +82,10 @@ pub(crate) async fn check(
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
     match (asked, session(response.headers())) {
-        (Some(asked), _) if ends && response.status().is_success() => owners.remove(&asked),
-        (None, Some(begun)) => owners.add(principal, begun),
+        (Some(asked), _) if ends && response.status().is_success() => {
+            owners.remove(&principal, &asked)
+        }
+        (None, Some(begun)) => owners.add(&principal, begun),
         _ => {}
     }
     response

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use concertina_types::limits::{MESSAGE_BYTES, MESSAGES_UNDER_WAY, UPSTREAM_MESSAGE_BYTES};
@@ -137,6 +137,8 @@ pub struct Wire<R> {
     fault: Option<String>,
     under_way: Arc<Mutex<HashSet<RequestId>>>,
     skipped: Arc<AtomicU64>,
+    /// Whether the client has asked for something.
+    has_begun: AtomicBool,
 }
 
 impl<R: AsyncRead + Unpin + Send> Wire<R> {
@@ -159,6 +161,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
             fault: None,
             under_way: Arc::default(),
             skipped: Arc::default(),
+            has_begun: AtomicBool::new(false),
         }
     }
 
@@ -192,11 +195,18 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
         })?;
         if !Role::IS_CLIENT {
             self.admit::<Role>(&message)?;
+            // Before its first request a client has nothing to tell and nothing to answer.
+            let is_request = matches!(message, RxJsonRpcMessage::<Role>::Request(_));
+            if !is_request && !self.has_begun.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            self.has_begun.store(true, Ordering::Relaxed);
         }
         Ok(Some(message))
     }
 
-    /// A second request with an id that is under way would be answered in the first one's name.
+    /// A second request with an id that is under way would be answered in the first one's name. One
+    /// that was taken back is under way until its answer, which says so, was written.
     fn admit<Role: ServiceRole>(&self, message: &RxJsonRpcMessage<Role>) -> Result<(), String> {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         match message {
@@ -210,15 +220,6 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
                 if !under_way.insert(request.id.clone()) {
                     let words = format!("a request with the id `{}` is under way", request.id);
                     return Err(Fault::new(INVALID_REQUEST, words).reply(&Value::Null));
-                }
-            }
-            RxJsonRpcMessage::<Role>::Notification(notification) => {
-                // A cancelled request is never answered, so its id is free again.
-                let cancelled = notification.notification.clone().try_into();
-                if let Ok::<rmcp::model::CancelledNotification, _>(cancelled) = cancelled
-                    && let Some(id) = cancelled.params.request_id
-                {
-                    under_way.remove(&id);
                 }
             }
             _ => {}

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use concertina_types::Digest;
+use concertina_types::{Digest, limits};
 use serde::{Deserialize, Serialize};
 
 use crate::error::RuntimeError;
@@ -126,6 +126,12 @@ pub(crate) fn content_digest(
 fn digest_of(path: &Path) -> Option<Digest> {
     if !path.is_file() {
         return None;
+    }
+    // What is too large to be shown counts by its size and the time of its last change.
+    let meta = fs::metadata(path).ok()?;
+    if meta.len() > limits::SKILL_BYTES {
+        let changed = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+        return Some(Digest::of(format!("{} {}", meta.len(), changed.as_nanos()).as_bytes()));
     }
     let mut file = fs::File::open(path).ok()?;
     let mut pieces = String::new();

@@ -163,3 +163,6 @@ pub const SERVED_SKILL_FILES: usize = 500;
 /// What a server says of how to use it, in bytes, where its menu is opened: real ones are shorter, and
 /// the tools beside it have to fit, too.
 pub const SERVER_NOTES_BYTES: usize = 2_000;
+/// How long a server that is started to learn what it brings keeps others from being started, in
+/// seconds: what answers at all has usually answered by then.
+pub const STARTING_SECONDS: u64 = 3;

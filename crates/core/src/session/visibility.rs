@@ -256,7 +256,7 @@ fn judge(
             }
         }
         NeedsSkill::Any | NeedsSkill::OneOf(_) => {
-            if !state.open.iter().any(|open| brings(open, entry)) {
+            if !state.open.iter().any(|open| brings(world, open, entry)) {
                 verdict = verdict.and(needs_skill(state, world, entry));
             }
         }
@@ -292,8 +292,12 @@ fn needs_skill(state: &State, world: &World<'_>, entry: &ToolEntry) -> Decision 
 }
 
 /// Whether `entry` appears with `open` and leaves with it.
-pub(super) fn brings(open: &OpenSkill, entry: &ToolEntry) -> bool {
+///
+/// A person may read a skill that nobody has trusted; it unlocks nothing for the model.
+pub(super) fn brings(world: &World<'_>, open: &OpenSkill, entry: &ToolEntry) -> bool {
+    let known = world.snapshot.skill(&open.opened.id);
     entry.needs_skill != NeedsSkill::No
+        && known.is_none_or(|skill| skill.trusted)
         && accepts(&entry.needs_skill, &open.opened.id)
         && open.claims(&entry.name)
 }

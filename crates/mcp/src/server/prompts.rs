@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use concertina_core::catalog::Snapshot;
 use concertina_core::session::{Origin, visibility};
 use concertina_format::skill::Parameter;
 use concertina_runtime::{LoadedSkill, OpenOptions};
@@ -42,6 +43,7 @@ impl Connection {
                         let reference = Ref::skill(id.clone());
                         visibility(session.state(), &session.world(), &reference, Subject::User)
                             .visible
+                            && is_trusted(session.snapshot(), id)
                     })
                     .map(Listed::Skill);
                 let brought = gateway.brought();
@@ -115,6 +117,13 @@ impl Connection {
         let gateway = Arc::clone(&self.gateway);
         let name = wanted.name;
         let given = wanted.arguments.unwrap_or_default();
+        let is_strange = SkillId::new(&name).is_ok_and(|id| !is_trusted(&gateway.snapshot(), &id));
+        if is_strange {
+            let text = format!(
+                "UNTRUSTED: skill:{name} comes with this workspace, and nobody has trusted it as it is now; look at it, then: concertina trust"
+            );
+            return Err(ErrorData::invalid_params(text, None));
+        }
         let reply = desk
             .work(move |seat| {
                 seat.bring_up(&gateway)?;
@@ -145,6 +154,12 @@ impl Connection {
         let text = reply.answer.map(|answer| answer.text).unwrap_or_default();
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
     }
+}
+
+/// Whether a skill may be put before a model at all: a client's person names a prompt and has not read
+/// it.
+fn is_trusted(snapshot: &Snapshot, id: &SkillId) -> bool {
+    snapshot.skill(id).is_none_or(|skill| skill.trusted)
 }
 
 /// What stands in the list of prompts.

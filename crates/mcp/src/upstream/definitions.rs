@@ -83,7 +83,7 @@ fn tool(server: &str, definition: &Value) -> Result<Tool, String> {
         output: output.map(Into::into),
         hints: Hints {
             read_only: hint("readOnlyHint"),
-            destructive: hint("destructiveHint"),
+            destructive: destructive(map.get("annotations")),
             idempotent: hint("idempotentHint"),
             open_world: hint("openWorldHint"),
         },
@@ -92,6 +92,16 @@ fn tool(server: &str, definition: &Value) -> Result<Tool, String> {
         digest: digest(definition),
     };
     Ok(Tool { raw: raw.to_owned(), offered })
+}
+
+/// Whether a tool destroys things, in its server's words. Words that cannot be read are no denial.
+fn destructive(annotations: Option<&Value>) -> Option<bool> {
+    let annotations = annotations.filter(|annotations| !annotations.is_null())?;
+    let Some(map) = annotations.as_object() else { return Some(true) };
+    match map.get("destructiveHint") {
+        None | Some(Value::Null) => None,
+        Some(hint) => Some(hint.as_bool().unwrap_or(true)),
+    }
 }
 
 /// The digest of a definition. The order of its keys says nothing.

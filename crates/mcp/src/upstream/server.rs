@@ -403,8 +403,17 @@ impl Upstream {
     pub(super) async fn learn(self: Arc<Self>) {
         loop {
             let result = {
-                let Ok(_place) = self.shared.learning.acquire().await else { return };
-                self.connect().await
+                let Ok(place) = self.shared.learning.acquire().await else { return };
+                let mut connecting = std::pin::pin!(self.connect());
+                // One that is silent keeps trying, and keeps nobody else from it.
+                let patience = Duration::from_secs(limits::STARTING_SECONDS);
+                match tokio::time::timeout(patience, &mut connecting).await {
+                    Ok(result) => result,
+                    Err(_) => {
+                        drop(place);
+                        connecting.await
+                    }
+                }
             };
             let is_over = matches!(
                 result,

@@ -105,7 +105,7 @@ impl<'a> Deciding<'a> {
         // The tools that come and go with it, whatever else is open: the text stays the same.
         let tools: Vec<&ToolEntry> = visible_tools(&after, self.world)
             .into_iter()
-            .filter(|tool| brings(&open, tool))
+            .filter(|tool| brings(self.world, &open, tool))
             .collect();
         let shown = self.skill_text(skill, &tools);
         let known = self.state.opened(id);
