@@ -160,8 +160,11 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 
 /// An error as JSON, in the form that the command line has, too.
 pub(crate) fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
-    let body = serde_json::json!({"error": {"code": code, "message": message}}).to_string();
-    let mut response = (status, Body::from(body)).into_response();
+    json(status, &serde_json::json!({"error": {"code": code, "message": message}}))
+}
+
+pub(crate) fn json(status: StatusCode, body: &serde_json::Value) -> Response {
+    let mut response = (status, Body::from(body.to_string())).into_response();
     response
         .headers_mut()
         .insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

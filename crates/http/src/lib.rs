@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`listen`] | more connections than there is room for; headers that take too long |
 //! | [`guard`] | another `Host` than this one, a foreign `Origin`, an absolute address, no token |
-//! | the routes | bodies over the limit, more requests at once than there is room for |
+//! | `owners` | a session of somebody else, like one that there is not |
+//! | [`bodies`] | messages that are too long, too slow, or under a number that is taken |
 //!
-//! What is left is one of a few routes: MCP below `/mcp`.
+//! What is left is MCP, below `/mcp`.
 
+pub mod bodies;
 pub mod guard;
 pub mod listen;
 mod owners;

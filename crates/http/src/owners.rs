@@ -91,6 +91,7 @@ pub(crate) async fn check(
     response
 }
 
-fn session(headers: &HeaderMap) -> Option<String> {
+/// The session that a message names.
+pub(crate) fn session(headers: &HeaderMap) -> Option<String> {
     headers.get(SESSION)?.to_str().ok().map(str::to_owned)
 }

@@ -6,6 +6,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use concertina_mcp::server::HttpService;
 
+use crate::bodies::{self, UnderWay};
 use crate::guard::{self, Guard};
 use crate::owners::{self, Owners};
 
@@ -14,6 +15,7 @@ pub fn routes(guard: Guard, mcp: HttpService) -> Router {
     let sessions = from_fn_with_state(Arc::new(Owners::default()), owners::check);
     Router::new()
         .nest_service("/mcp", mcp)
+        .layer(from_fn_with_state(Arc::<UnderWay>::default(), bodies::check))
         .layer(sessions)
         .layer(from_fn_with_state(Arc::new(guard), guard::check))
 }

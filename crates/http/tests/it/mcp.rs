@@ -48,6 +48,8 @@ async fn service() -> Service {
     )
     .unwrap();
     let settings = "[tool.clock]\nkind = 'exec'\nargv = ['echo', '${say}']\ndanger = 'safe'\ndescription = 'Says the time.'\n\
+                    parameters = {type = 'object', properties = {say = {type = 'string'}}, required = ['say']}\n\
+                    [tool.slow]\nkind = 'exec'\nargv = ['sh', '-c', 'sleep 0.5; echo $0', '${say}']\ndanger = 'safe'\n\
                     parameters = {type = 'object', properties = {say = {type = 'string'}}, required = ['say']}\n";
     std::fs::write(work.join("concertina.toml"), settings).unwrap();
     let file = home.path().join("tokens");
@@ -242,4 +244,43 @@ async fn security_88_many_calls_at_once_are_all_answered_with_their_own_result()
         }
     });
     futures_util::future::join_all(calls).await;
+}
+
+#[tokio::test]
+async fn security_88_a_number_that_is_taken_is_refused_and_answers_stay_apart() {
+    let service = Arc::new(service().await);
+    let session = service.connect(ANN).await;
+    let body = |say: &str| {
+        json!({"jsonrpc": "2.0", "id": "same", "method": "tools/call", "params":
+               {"name": "call", "arguments": {"tool": "slow", "args": {"say": say}}}})
+    };
+    let headers = [("mcp-session-id", session.as_str())];
+    let send =
+        async |say: &str| service.send(Method::POST, ANN, &headers, body(say).to_string()).await;
+    let answers = futures_util::future::join_all((0..5).map(|at| {
+        let say = format!("said-{at}");
+        let send = &send;
+        async move { (say.clone(), send(&say).await) }
+    }))
+    .await;
+    let (served, refused): (Vec<_>, Vec<_>) =
+        answers.into_iter().partition(|(_, answer)| answer.status == StatusCode::OK);
+    assert!(!served.is_empty() && !refused.is_empty(), "{served:?} {refused:?}");
+    for (say, answer) in served {
+        assert!(answer.text().contains(&say), "{say}: {answer:?}");
+    }
+    assert!(refused.iter().all(|(_, answer)| answer.body["error"]["code"] == -32600));
+    // The number is free again.
+    assert!(send("again").await.text().contains("again"));
+}
+
+#[tokio::test]
+async fn one_principal_never_ends_the_sessions_of_another() {
+    let service = service().await;
+    let session = service.connect(ANN).await;
+    for _ in 0..300 {
+        service.connect(BOB).await;
+    }
+    let answer = service.rpc(ANN, Some(&session), "ping", json!({})).await;
+    assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
 }
