@@ -277,8 +277,11 @@ pub(crate) enum ToolCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UpstreamCommand {
-    /// List the servers that settings name, and how they stand; starts none
+    /// List the servers that settings name, and how they stand
     List {
+        /// Start those that were never seen, to learn what they bring
+        #[arg(long)]
+        start: bool,
         #[command(flatten)]
         place: PlaceArgs,
     },

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use concertina_mcp::upstream::{Pool, PoolOptions};
 use concertina_runtime::Workspace;
-use concertina_runtime::upstream::Definition;
+use concertina_runtime::upstream::{Definition, Server, ServerState, Upstreams as _};
 use concertina_types::Severity;
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -77,6 +77,14 @@ pub(crate) fn attach(workspace: &mut Workspace, out: &mut Output) -> Result<(), 
     let runtime = runtime()?;
     let pool = pool_of(definitions, workspace.root(), runtime.handle().clone(), false)?;
     workspace.attach(Arc::clone(&pool) as _);
+    let new = |server: &&Server| server.state == ServerState::Starting;
+    let new = pool.offer().servers.iter().filter(new).count();
+    if new > 0 {
+        out.say(format!(
+            "note: {} never started, so their tools are not known; a client's first connection starts them, or: concertina upstream list --start [SERVERS_UNKNOWN]",
+            if new == 1 { "1 server was".to_owned() } else { format!("{new} servers were") }
+        ));
+    }
     // One workspace a command; a second one would bring its own servers.
     let _ = ATTENDED.set((runtime, pool));
     Ok(())

@@ -166,3 +166,5 @@ pub const SERVER_NOTES_BYTES: usize = 2_000;
 /// How long a server that is started to learn what it brings keeps others from being started, in
 /// seconds: what answers at all has usually answered by then.
 pub const STARTING_SECONDS: u64 = 3;
+/// Pieces of a result that are no text: images, sounds, links, files.
+pub const RESULT_BLOCKS: usize = 100;

@@ -23,6 +23,6 @@ pub(crate) fn run(args: &McpArgs, out: &mut Output) -> Result<u8, CliError> {
         stdio(gateway, options).await
     });
     servers::shut_down(runtime);
-    served.map_err(|error| CliError::new(Exit::Environment, "NO_SIGNALS", error.to_string()))?;
+    served.map_err(|error| CliError::new(Exit::Environment, "NOT_SERVED", error.to_string()))?;
     Ok(0)
 }

@@ -1,12 +1,13 @@
 //! `concertina upstream list`, `login`, `approve`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use concertina_mcp::upstream::{
     Approval, Change, Failure, Login, Pool, ServedFile, ServedSkill, approve, changes,
 };
 use concertina_runtime::upstream::{Definition, Reach, ServerState, Upstreams as _};
-use concertina_types::{Digest, canonical_json};
+use concertina_types::{Digest, canonical_json, limits};
 use serde_json::{Value, json};
 
 use crate::args::{PlaceArgs, UpstreamCommand};
@@ -16,7 +17,7 @@ use crate::{place, servers};
 
 pub(crate) fn run(command: &UpstreamCommand, out: &mut Output) -> Result<u8, CliError> {
     match command {
-        UpstreamCommand::List { place } => list(place, out),
+        UpstreamCommand::List { start, place } => list(*start, place, out),
         UpstreamCommand::Login { server, place } => login(server, place, out),
         UpstreamCommand::Approve { server, tool, digest, place } => {
             let asked = Asked { server, tool: tool.as_deref(), digest: digest.as_deref() };
@@ -25,14 +26,19 @@ pub(crate) fn run(command: &UpstreamCommand, out: &mut Output) -> Result<u8, Cli
     }
 }
 
-/// Starts nothing: what is shown is known from earlier times.
-fn list(place: &PlaceArgs, out: &mut Output) -> Result<u8, CliError> {
+/// What is shown is known from earlier times, unless servers that were never seen are to be started.
+fn list(start: bool, place: &PlaceArgs, out: &mut Output) -> Result<u8, CliError> {
     let workspace = place::workspace(place, out)?;
     let definitions = servers::definitions(&workspace, out);
     let runtime = servers::runtime()?;
     let handle = runtime.handle().clone();
-    let pool = servers::pool_of(definitions.clone(), workspace.root(), handle, false)?;
+    let pool = servers::pool_of(definitions.clone(), workspace.root(), handle, start)?;
+    if start {
+        let time = Duration::from_secs(limits::START_SECONDS + 1);
+        runtime.block_on(pool.settled(time));
+    }
     let offer = pool.offer();
+    runtime.block_on(pool.close());
     let mut shown = Vec::new();
     for server in &offer.servers {
         let Some(definition) = definitions.iter().find(|one| one.name == server.name) else {

@@ -28,7 +28,7 @@ pub use command::{Command, Origin, Shown, Unfolded};
 pub use decide::{Decision, decide};
 pub use evolve::evolve;
 pub use project::{Shelf, project};
-pub use report::{Counted, TurnReport, report};
+pub use report::{Called, Counted, TurnReport, report};
 pub use settings::{ListingSettings, Settings, Site};
 pub use skill::{PreparedSkill, Request, prepare};
 pub use state::{Item, OpenSkill, PendingCall, State};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use concertina_types::{DisclosureKind, Event, Fact, Tokens, Usage};
+use concertina_types::{CallId, CallOutcome, DisclosureKind, Event, Fact, Tokens, ToolName, Usage};
 use serde::Serialize;
 
 /// References by kind.
@@ -36,6 +36,23 @@ pub struct TurnReport {
     pub checkpoints: Vec<String>,
     /// What was refused, with its code.
     pub decisions: Vec<Refused>,
+    /// The calls that were admitted, in order.
+    pub calls: Vec<Called>,
+}
+
+/// One call and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Called {
+    /// Its number: `ev:N` is what it produced.
+    pub call: CallId,
+    /// The tool.
+    pub tool: ToolName,
+    /// `done`, `failed`, `unknown`, or `running` where it has not ended.
+    pub outcome: &'static str,
+    /// The exit code of a program, or 1 where a tool says that it failed.
+    pub exit: Option<i32>,
+    /// Why it failed, where it did not run to its end.
+    pub code: Option<String>,
 }
 
 /// One refusal.
@@ -54,6 +71,9 @@ pub struct Refused {
 pub fn report(events: &[Event]) -> Vec<TurnReport> {
     let mut turns: Vec<TurnReport> = Vec::new();
     for event in events {
+        if let Fact::CallFinished { id, outcome } = &event.fact {
+            settle(&mut turns, *id, outcome);
+        }
         let turn = event.turn.unwrap_or_default();
         if !speaks(&event.fact) {
             continue;
@@ -84,7 +104,19 @@ fn speaks(fact: &Fact) -> bool {
             | Fact::ModelReplied { .. }
             | Fact::RequestAnswered { .. }
             | Fact::RequestRefused { .. }
+            | Fact::CallAdmitted { .. }
     )
+}
+
+/// How a call ended goes to where it began.
+fn settle(turns: &mut [TurnReport], id: CallId, outcome: &CallOutcome) {
+    let calls = turns.iter_mut().rev().flat_map(|turn| &mut turn.calls);
+    let Some(called) = calls.into_iter().find(|called| called.call == id) else { return };
+    (called.outcome, called.exit, called.code) = match outcome {
+        CallOutcome::Done { exit, .. } => ("done", Some(*exit), None),
+        CallOutcome::Failed { code, .. } => ("failed", None, Some(code.clone())),
+        CallOutcome::Unknown => ("unknown", None, None),
+    };
 }
 
 fn add(turn: &mut TurnReport, fact: &Fact) {
@@ -119,6 +151,13 @@ fn add(turn: &mut TurnReport, fact: &Fact) {
             request: request.clone(),
             code: code.clone(),
             reason: reason.clone(),
+        }),
+        Fact::CallAdmitted { id, tool, .. } => turn.calls.push(Called {
+            call: *id,
+            tool: tool.clone(),
+            outcome: "running",
+            exit: None,
+            code: None,
         }),
         _ => {}
     }

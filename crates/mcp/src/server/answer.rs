@@ -14,6 +14,8 @@ use crate::says::says;
 pub(super) struct Extra {
     /// Pieces that are no text, as far as they are passed on.
     blocks: Vec<ContentBlock>,
+    /// What they take together, in bytes.
+    bytes: usize,
     /// Which were kept out, and why.
     left_out: Vec<String>,
     /// The structured result, where no text says the same.
@@ -25,6 +27,17 @@ impl Extra {
     /// What of `attached` goes on to the client. `output` is the text of the whole result.
     pub(super) fn of(attached: Attached, output: &str) -> Self {
         let mut extra = Self { meta: attached.meta.and_then(meta), ..Self::default() };
+        if extra
+            .meta
+            .as_ref()
+            .is_some_and(|meta| json!(meta.0).to_string().len() > limits::RESULT_BYTES)
+        {
+            extra.meta = None;
+            extra.left_out.push(
+                "what the server says about its result was kept out: it is longer than an answer"
+                    .to_owned(),
+            );
+        }
         for piece in attached.content {
             extra.take(piece);
         }
@@ -41,23 +54,20 @@ impl Extra {
     fn take(&mut self, piece: Value) {
         let text = |name: &str| piece.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = text("type").to_owned();
-        let size = match kind.as_str() {
-            "text" => return,
-            "image" | "audio" => text("data").len(),
-            _ => piece
-                .get("resource")
-                .and_then(|r| r.get("blob"))
-                .and_then(Value::as_str)
-                .map_or(0, str::len),
-        };
-        if size > limits::MEDIA_BYTES {
+        if kind == "text" {
+            return;
+        }
+        let size = piece.to_string().len();
+        let limit = limits::MEDIA_BYTES;
+        if self.bytes.saturating_add(size) > limit || self.blocks.len() >= limits::RESULT_BLOCKS {
             let what = text("mimeType");
-            let limit = limits::MEDIA_BYTES;
             self.left_out.push(format!(
-                "{kind} {what} was kept out: {size} bytes of base64, and {limit} are passed on"
+                "{kind} {what} was kept out: it takes {size} bytes, and a result holds {limit} bytes in {} pieces besides its text",
+                limits::RESULT_BLOCKS
             ));
             return;
         }
+        self.bytes += size;
         match serde_json::from_value::<ContentBlock>(piece) {
             Ok(block) => self.blocks.push(block),
             Err(error) => {
@@ -81,7 +91,7 @@ const FAILED: &str = "error TOOL_FAILED: the tool says that it failed; what it s
 /// them and some the other. An error says that it is one in its first word, since some clients show
 /// no flag.
 pub(super) fn result(mut lead: Lead, answer: &Answer, extra: Extra) -> CallToolResult {
-    let Extra { mut blocks, left_out, data, meta } = extra;
+    let Extra { mut blocks, left_out, data, meta, .. } = extra;
     for line in left_out {
         lead.say(line);
     }

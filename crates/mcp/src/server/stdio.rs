@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use concertina_types::SessionId;
-use rmcp::service::serve_server;
+use rmcp::service::{ServerInitializeError, serve_server};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::gateway::Gateway;
@@ -24,22 +24,28 @@ pub struct StdioOptions {
 /// get a moment to end.
 ///
 /// # Errors
-/// Signals cannot be listened to.
+/// Signals cannot be listened to, or the client began with something that is no beginning.
 pub async fn stdio(gateway: Arc<Gateway>, options: StdioOptions) -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let handler = Handler::in_session(Arc::clone(&gateway), options.principal, options.session);
     let wire = Wire::server(tokio::io::stdin(), tokio::io::stdout());
     let serving = async {
-        if let Ok(running) = serve_server(handler, wire).await {
-            let _ = running.waiting().await;
+        match serve_server(handler, wire).await {
+            Ok(running) => {
+                let _ = running.waiting().await;
+                Ok(())
+            }
+            // A client that only looked whether there is a server.
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(io::Error::other(error.to_string())),
         }
     };
-    tokio::select! {
-        () = serving => {}
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    let served = tokio::select! {
+        served = serving => served,
+        _ = terminate.recv() => Ok(()),
+        _ = interrupt.recv() => Ok(()),
+    };
     gateway.close().await;
-    Ok(())
+    served
 }
