@@ -12,7 +12,7 @@ use std::time::Duration;
 use concertina_runtime::upstream::Caller;
 use concertina_types::limits;
 use serde_json::{Map, Value, json};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::failure::Failure;
 
@@ -44,6 +44,8 @@ pub(super) struct Peer {
     root: PathBuf,
     changed: mpsc::Sender<List>,
     over: watch::Sender<Option<Failure>>,
+    /// Places for questions that wait for a person.
+    questions: Arc<Semaphore>,
     /// Lines that were no messages.
     pub(super) noise: AtomicU64,
 }
@@ -71,6 +73,7 @@ impl Peer {
             root: root.to_owned(),
             changed,
             over: watch::Sender::new(None),
+            questions: Arc::new(Semaphore::new(limits::QUESTIONS_AT_ONCE)),
             noise: AtomicU64::new(0),
         };
         (Arc::new(peer), outgoing)
@@ -295,11 +298,13 @@ impl Peer {
     }
 
     fn elicit(self: &Arc<Self>, id: Value, question: Value) {
-        let Some(caller) = self.sole_caller() else {
+        let place = Arc::clone(&self.questions).try_acquire_owned();
+        let (Some(caller), Ok(place)) = (self.sole_caller(), place) else {
             return self.reply(&id, Ok(json!({"action": "decline"})));
         };
         let peer = Arc::clone(self);
         tokio::spawn(async move {
+            let _place = place;
             let answer = caller.elicit(question).await;
             peer.touch_all();
             peer.reply(&id, Ok(answer));
