@@ -101,6 +101,11 @@ impl Records {
         write_json(&self.manifest, manifest).map_err(|error| error.to_string())
     }
 
+    /// The file with the approvals.
+    pub(super) fn approvals(&self) -> &Path {
+        &self.approved
+    }
+
     pub(super) fn approved(&self) -> Result<Approved, String> {
         Ok(read_json(&self.approved)?.unwrap_or_default())
     }
