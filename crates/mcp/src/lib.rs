@@ -6,6 +6,7 @@
 //!
 //! `rmcp` is used here and nowhere else.
 
+mod cut;
 mod says;
 pub mod server;
 pub mod upstream;

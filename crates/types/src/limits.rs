@@ -168,3 +168,15 @@ pub const SERVER_NOTES_BYTES: usize = 2_000;
 pub const STARTING_SECONDS: u64 = 3;
 /// Pieces of a result that are no text: images, sounds, links, files.
 pub const RESULT_BLOCKS: usize = 100;
+/// A message of a server in a failure, in bytes: it is recorded in the session's log and read by a
+/// model. What it says first says why.
+pub const SERVER_WORDS_BYTES: usize = 2_000;
+/// One list of a server, all its pages together, in bytes: it is held in memory and kept on disk. That
+/// is 20 KB for each of the 1,500 tools of the largest real server seen.
+pub const LIST_BYTES: usize = 32 * 1024 * 1024;
+/// Questions of one server that wait for a person at once; one more is declined. A person answers one
+/// after the other.
+pub const QUESTIONS_AT_ONCE: usize = 4;
+/// One line of a server for its client's log, or its words on how far a call is, in bytes: so many of
+/// them may wait.
+pub const SAID_BYTES: usize = 4_000;

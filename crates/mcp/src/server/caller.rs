@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use concertina_runtime::upstream::Caller;
+use concertina_types::limits;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use super::lock;
+use crate::cut::cut;
 
 /// What has to stand before the answer of a call.
 pub(super) type Notes = Arc<Mutex<Vec<String>>>;
@@ -35,11 +37,12 @@ pub(super) struct Talker {
 
 impl Caller for Talker {
     fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
+        let message = message.map(|message| cut(&message, limits::SAID_BYTES));
         let _ = self.said.try_send(Said::Progress { done, total, message });
     }
 
     fn log(&self, entry: Value) {
-        let _ = self.said.try_send(Said::Log(entry));
+        let _ = self.said.try_send(Said::Log(short(entry)));
     }
 
     fn note(&self, words: String) {
@@ -70,6 +73,23 @@ impl Caller for Talker {
             given
         })
     }
+}
+
+/// The same line. Where it is too long its data become text that is cut.
+fn short(entry: Value) -> Value {
+    let limit = limits::SAID_BYTES;
+    if entry.to_string().len() <= limit {
+        return entry;
+    }
+    let text = |key: &str, limit: usize| {
+        let value = entry.get(key).filter(|value| !value.is_null());
+        value.map(|value| match value.as_str() {
+            Some(text) => cut(text, limit),
+            None => cut(&value.to_string(), limit),
+        })
+    };
+    let (level, logger) = (text("level", limits::NAME_BYTES), text("logger", limits::NAME_BYTES));
+    json!({"level": level, "logger": logger, "data": text("data", limit)})
 }
 
 /// The answer of nobody.

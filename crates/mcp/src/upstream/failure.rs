@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use concertina_runtime::tools::Outcome;
+use concertina_types::limits;
 use serde_json::{Value, json};
+
+use crate::cut::cut;
 
 /// Why a server gave no answer. Each has a stable code.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -72,7 +75,7 @@ impl Failure {
         let message = error.get("message").and_then(Value::as_str).unwrap_or("without words");
         Self::Refused {
             code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
-            message: message.to_owned(),
+            message: cut(message, limits::SERVER_WORDS_BYTES),
             data: error.get("data").cloned(),
         }
     }
@@ -95,6 +98,12 @@ impl Failure {
         }
     }
 
+    /// In words that are not too long: names and addresses of a server's choice stand in some,
+    /// beside ours.
+    pub(super) fn said(&self) -> String {
+        cut(&self.to_string(), 2 * limits::SERVER_WORDS_BYTES)
+    }
+
     pub(super) fn outcome(&self, server: &str) -> Outcome {
         let error = match self {
             Self::Refused { code, message, data } => {
@@ -102,7 +111,7 @@ impl Failure {
             }
             _ => None,
         };
-        let message = format!("{server}: {self}");
+        let message = format!("{server}: {}", self.said());
         Outcome::Failed { code: self.code().to_owned(), message, error }
     }
 }

@@ -23,9 +23,13 @@ use super::failure::Failure;
 use super::login;
 use super::options::PoolOptions;
 use super::peer::Peer;
+use crate::cut::cut;
 
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
+/// How long everything waits until the server has taken the last word of the handshake: one that
+/// takes longer gets what follows all the same.
+const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// A connection over HTTP.
 pub(super) struct Http {
@@ -166,6 +170,8 @@ where
                 None => break "the connection was closed".to_owned(),
             },
             Some(message) = outgoing.recv() => {
+                let method = message.get("method").and_then(Value::as_str);
+                let is_last_word = method == Some("notifications/initialized");
                 let message = match serde_json::from_value::<ClientJsonRpcMessage>(message) {
                     Ok(message) => message,
                     Err(error) => break format!("a message cannot be written: {error}"),
@@ -175,18 +181,17 @@ where
                     _ => None,
                 };
                 let sent = transport.send(message);
-                match id {
-                    // What follows the handshake must not overtake its last word.
-                    None => { let _ = sent.await; }
-                    Some(id) => {
-                        let (peer, help) = (Arc::clone(&peer), help.clone());
-                        sending.spawn(async move {
-                            if let (Err(error), RequestId::Number(id)) = (sent.await, id) {
-                                peer.fail(u64::try_from(id).unwrap_or_default(), failure(&error, &help));
-                            }
-                        });
-                    }
+                if is_last_word {
+                    // What follows the handshake must not overtake it.
+                    let _ = tokio::time::timeout(LAST_WORD, sent).await;
+                    continue;
                 }
+                let (peer, help) = (Arc::clone(&peer), help.clone());
+                sending.spawn(async move {
+                    if let (Err(error), Some(RequestId::Number(id))) = (sent.await, id) {
+                        peer.fail(u64::try_from(id).unwrap_or_default(), failure(&error, &help));
+                    }
+                });
             }
             Some(_) = sending.join_next() => {}
             failure = peer.over() => break failure.to_string(),
@@ -214,9 +219,22 @@ fn failure(error: &StreamableHttpError<reqwest::Error>, help: &str) -> Failure {
                 | AuthError::TokenExpired
                 | AuthError::InsufficientScope { .. }
         ),
+        // Without a challenge the status stands in the words alone.
+        StreamableHttpError::UnexpectedServerResponse(words) => {
+            let status = words.strip_prefix("HTTP ").and_then(|rest| rest.get(..4));
+            matches!(status, Some("401 " | "403 "))
+        }
         _ => false,
     };
-    if is_login { Failure::NeedsLogin(help.to_owned()) } else { Failure::Lost(innermost(error)) }
+    let words = cut(&innermost(error), limits::SERVER_WORDS_BYTES);
+    match (is_login, error) {
+        // What it says may tell that a login is not what is missing.
+        (true, StreamableHttpError::UnexpectedServerResponse(_)) => {
+            Failure::NeedsLogin(format!("{help} ({words})"))
+        }
+        (true, _) => Failure::NeedsLogin(help.to_owned()),
+        (false, _) => Failure::Lost(words),
+    }
 }
 
 /// What the system said, below the layers that repeat each other.

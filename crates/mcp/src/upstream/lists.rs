@@ -19,13 +19,26 @@ pub(super) struct Listed {
     pub(super) cut: Option<String>,
 }
 
-/// Reads the list that `method` returns under `key`.
+/// Reads the list that `method` returns under `key`: all its pages together may take as long as
+/// one answer.
 pub(super) async fn all(
     peer: &Arc<Peer>,
     method: &str,
     key: &str,
     patience: Patience,
 ) -> Result<Listed, Failure> {
+    let waited = patience.whole;
+    let listed = tokio::time::timeout(waited, pages(peer, method, key, patience)).await;
+    listed.unwrap_or_else(|_| Err(Failure::Late { method: method.to_owned(), waited }))
+}
+
+async fn pages(
+    peer: &Arc<Peer>,
+    method: &str,
+    key: &str,
+    patience: Patience,
+) -> Result<Listed, Failure> {
+    let mut bytes = 0_usize;
     let mut listed = Listed::default();
     let mut cursors = HashSet::new();
     let mut params = Map::new();
@@ -34,12 +47,17 @@ pub(super) async fn all(
         let Some(Value::Array(entries)) = page.get_mut(key).map(Value::take) else {
             return Err(Failure::Malformed(format!("`{method}` returned no `{key}`")));
         };
-        listed.entries.extend(entries);
-        if listed.entries.len() > limits::LIST_ENTRIES {
-            listed.entries.truncate(limits::LIST_ENTRIES);
-            let limit = limits::LIST_ENTRIES;
-            listed.cut =
-                Some(format!("`{method}` has more than {limit} entries; the rest is left out"));
+        for entry in entries {
+            bytes = bytes.saturating_add(length(&entry));
+            let limit = match listed.entries.len() {
+                limits::LIST_ENTRIES => format!("{} entries", limits::LIST_ENTRIES),
+                _ if bytes > limits::LIST_BYTES => format!("{} bytes", limits::LIST_BYTES),
+                _ => {
+                    listed.entries.push(entry);
+                    continue;
+                }
+            };
+            listed.cut = Some(format!("`{method}` has more than {limit}; the rest is left out"));
             return Ok(listed);
         }
         let ttl = page.get("ttlMs").and_then(Value::as_u64);
@@ -56,4 +74,24 @@ pub(super) async fn all(
     let limit = limits::LIST_PAGES;
     listed.cut = Some(format!("`{method}` has more than {limit} pages; the rest is left out"));
     Ok(listed)
+}
+
+/// How many bytes a value takes as text, without making the text.
+fn length(value: &Value) -> usize {
+    let mut counted = Counted(0);
+    let _ = serde_json::to_writer(&mut counted, value);
+    counted.0
+}
+
+struct Counted(usize);
+
+impl std::io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

@@ -106,7 +106,7 @@ impl Pool {
             }
             servers.insert(name, upstream);
         }
-        let watched = Watched::new(&shared.options);
+        let watched = Watched::new(&shared.options, &servers);
         let pool = Arc::new(Self { servers, shared, watched });
         if pool.shared.options.learn {
             for upstream in unknown {
@@ -181,21 +181,31 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Directories that another process changes: approvals and logins.
+/// A path, and when it was changed as far as was seen.
+type Seen = (PathBuf, Mutex<Option<SystemTime>>);
+
+/// What another process changes: approvals and logins.
 #[derive(Debug)]
 struct Watched {
-    approvals: (PathBuf, Mutex<Option<SystemTime>>),
-    tokens: (PathBuf, Mutex<Option<SystemTime>>),
+    approvals: Seen,
+    /// The approvals of each server, so that a change of one is no work for all.
+    servers: BTreeMap<String, Seen>,
+    tokens: Seen,
 }
 
 impl Watched {
-    fn new(options: &PoolOptions) -> Self {
+    fn new(options: &PoolOptions, servers: &BTreeMap<String, Arc<Upstream>>) -> Self {
         let of = |path: PathBuf| {
             let seen = Mutex::new(modified(&path));
             (path, seen)
         };
+        let approvals = |upstream: &Upstream| of(upstream.records.approvals().to_owned());
         Self {
             approvals: of(records::directory(&options.home).join("approved")),
+            servers: servers
+                .iter()
+                .map(|(name, upstream)| (name.clone(), approvals(upstream)))
+                .collect(),
             tokens: of(login::directory(&options.home)),
         }
     }
@@ -206,7 +216,7 @@ fn modified(path: &std::path::Path) -> Option<SystemTime> {
 }
 
 /// Whether it is another than the last time.
-fn has_changed((path, seen): &(PathBuf, Mutex<Option<SystemTime>>)) -> bool {
+fn has_changed((path, seen): &Seen) -> bool {
     let now = modified(path);
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
     let has_changed = *seen != now;
@@ -218,8 +228,13 @@ impl Pool {
     /// Looks whether somebody approved a tool or logged in meanwhile.
     fn look(&self) {
         if has_changed(&self.watched.approvals) {
-            for upstream in self.servers.values() {
-                upstream.check_again();
+            for (name, upstream) in &self.servers {
+                // An approved skill is a directory of its own.
+                let is_due = self.watched.servers.get(name).is_some_and(has_changed)
+                    || upstream.known().is_some_and(|known| !known.skills.is_empty());
+                if is_due {
+                    upstream.check_again();
+                }
             }
         }
         if has_changed(&self.watched.tokens) {

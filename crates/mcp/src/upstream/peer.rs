@@ -12,7 +12,7 @@ use std::time::Duration;
 use concertina_runtime::upstream::Caller;
 use concertina_types::limits;
 use serde_json::{Map, Value, json};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::failure::Failure;
 use super::subscriptions::Updates;
@@ -49,6 +49,8 @@ pub(super) struct Peer {
     changed: mpsc::Sender<List>,
     updates: Updates,
     over: watch::Sender<Option<Failure>>,
+    /// Places for questions that wait for a person.
+    questions: Arc<Semaphore>,
     /// Lines that were no messages.
     pub(super) noise: AtomicU64,
 }
@@ -80,6 +82,7 @@ impl Peer {
             changed,
             updates,
             over: watch::Sender::new(None),
+            questions: Arc::new(Semaphore::new(limits::QUESTIONS_AT_ONCE)),
             noise: AtomicU64::new(0),
         };
         (Arc::new(peer), outgoing)
@@ -328,11 +331,13 @@ impl Peer {
     }
 
     fn elicit(self: &Arc<Self>, id: Value, question: Value) {
-        let Some((call, caller)) = self.asker() else {
+        let place = Arc::clone(&self.questions).try_acquire_owned();
+        let (Some((call, caller)), Ok(place)) = (self.asker(), place) else {
             return self.reply(&id, Ok(json!({"action": "decline"})));
         };
         let peer = Arc::clone(self);
         tokio::spawn(async move {
+            let _place = place;
             let answer = caller.elicit(question).await;
             if let Some(pending) = peer.pending().get_mut(&call) {
                 pending.is_asking = false;

@@ -208,11 +208,22 @@ async fn give(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Value>) {
     }
 }
 
+/// How much of a program's last words is shown: the end, which says why.
+const SHOWN_CHARS: usize = 500;
+
 /// The end of what a program wrote on standard error, without the values of its environment.
 #[derive(Clone)]
 struct LastWords {
-    kept: Arc<Mutex<VecDeque<u8>>>,
+    tail: Arc<Mutex<Tail>>,
+    /// The longest first: one may be part of another.
     secrets: Arc<Vec<String>>,
+}
+
+#[derive(Default)]
+struct Tail {
+    bytes: VecDeque<u8>,
+    /// Something stood before it.
+    is_cut: bool,
 }
 
 impl LastWords {
@@ -222,7 +233,9 @@ impl LastWords {
             value.len() >= 6 && !matches!(name.as_str(), "PATH" | "HOME" | "LANG")
         };
         let secrets = environment.iter().filter(is_secret).map(|(_, value)| value.clone());
-        Self { kept: Arc::default(), secrets: Arc::new(secrets.collect()) }
+        let mut secrets: Vec<String> = secrets.collect();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self { tail: Arc::default(), secrets: Arc::new(secrets) }
     }
 
     async fn listen(self, mut stderr: ChildStderr) {
@@ -231,27 +244,45 @@ impl LastWords {
             if read == 0 {
                 break;
             }
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.extend(piece.iter().take(read));
-            let excess = kept.len().saturating_sub(limits::STDERR_BYTES);
-            kept.drain(..excess);
+            let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+            tail.bytes.extend(piece.iter().take(read));
+            let excess = tail.bytes.len().saturating_sub(limits::STDERR_BYTES);
+            tail.bytes.drain(..excess);
+            tail.is_cut |= excess > 0;
         }
     }
 
     /// As the end of a sentence; nothing where nothing was said.
     fn quoted(&self) -> String {
-        let bytes: Vec<u8> = {
-            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.iter().copied().collect()
+        let (bytes, is_cut) = {
+            let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+            (tail.bytes.iter().copied().collect::<Vec<u8>>(), tail.is_cut)
         };
-        let mut text = String::from_utf8_lossy(&bytes).trim().to_owned();
+        let text = String::from_utf8_lossy(&bytes);
+        let whole = if is_cut { self.without_start(&text) } else { &text };
+        let mut text = whole.trim().to_owned();
         for secret in self.secrets.iter() {
             text = text.replace(secret.as_str(), "[redacted]");
         }
         let mut last: Vec<&str> = text.lines().rev().take(5).collect();
         last.reverse();
-        let last = last.join(" / ");
-        let shown: String = last.chars().filter(|c| !c.is_control()).take(500).collect();
+        let mut shown: VecDeque<char> =
+            last.join(" / ").chars().filter(|c| !c.is_control()).collect();
+        let excess = shown.len().saturating_sub(SHOWN_CHARS);
+        shown.drain(..excess);
+        let shown: String = shown.into_iter().collect();
         if shown.is_empty() { String::new() } else { format!(", its last words: {shown}") }
+    }
+
+    /// What was cut off at the start may have left the rest of a secret, and of a line.
+    fn without_start<'a>(&self, text: &'a str) -> &'a str {
+        let text = text.trim_start_matches('\u{fffd}');
+        let rests = self
+            .secrets
+            .iter()
+            .flat_map(|secret| secret.char_indices().filter_map(|(at, _)| secret.get(at..)));
+        let rest = rests.filter_map(|rest| text.strip_prefix(rest)).min_by_key(|rest| rest.len());
+        let text = rest.unwrap_or(text);
+        text.split_once('\n').map_or(text, |(_, lines)| lines)
     }
 }

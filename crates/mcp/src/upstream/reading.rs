@@ -73,7 +73,7 @@ impl Upstream {
                 Err(failure) => {
                     // What was known stays known, and is asked again later.
                     manifest.read_at = now().0;
-                    self.state().note = Some(format!("its list is old: {failure}"));
+                    self.state().note = Some(format!("its list is old: {}", failure.said()));
                     self.publish(false);
                 }
             }
@@ -122,7 +122,7 @@ impl Upstream {
                 Ok(listed) => (listed.entries, listed.cut.and_then(left_out)),
                 // Servers say that they have resources and know no templates.
                 Err(Failure::Refused { code: -32601, .. }) => (Vec::new(), None),
-                Err(failure) => (Vec::new(), left_out(failure.to_string())),
+                Err(failure) => (Vec::new(), left_out(failure.said())),
             }
         };
         let skills = hello.offers("/extensions/io.modelcontextprotocol~1skills")

@@ -117,6 +117,11 @@ impl Records {
         };
     }
 
+    /// The file with the approvals.
+    pub(super) fn approvals(&self) -> &Path {
+        &self.approved
+    }
+
     pub(super) fn approved(&self) -> Result<Approved, String> {
         Ok(read_json(&self.approved)?.unwrap_or_default())
     }

@@ -252,7 +252,7 @@ impl Upstream {
             let left = state.again.map(|again| again.saturating_duration_since(Instant::now()));
             let left = left.filter(|left| !left.is_zero());
             if let (Some(again), true) = (left, state.failures >= limits::START_ATTEMPTS) {
-                let last = state.last.as_ref().map(ToString::to_string).unwrap_or_default();
+                let last = state.last.as_ref().map(Failure::said).unwrap_or_default();
                 return Err(Failure::Open { failures: state.failures, again, last });
             }
             left
@@ -285,10 +285,11 @@ impl Upstream {
                 Failure::NeedsLogin(_) => ServerState::NeedsLogin,
                 _ => ServerState::Failed,
             };
-            state.note = Some(failure.to_string());
+            let said = failure.said();
             if state.known.is_none() {
-                self.records.keep_failure(Some(&failure.to_string()));
+                self.records.keep_failure(Some(&said));
             }
+            state.note = Some(said);
             state.last = Some(failure.clone());
             state.connection = None;
         }

@@ -5,8 +5,9 @@
 //! and no server is asked for it again. The directory is called by the digest of the manifest: another
 //! version is another directory, which nobody has approved.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use concertina_runtime::upstream::{Nobody, OfferedSkill};
 use concertina_types::{Digest, SkillId, canonical_json, limits};
@@ -105,8 +106,10 @@ impl Pool {
     /// manifest and kept, all of them or none.
     pub async fn approve_skill(&self, skill: &ServedSkill) -> Result<(), Failure> {
         let upstream = self.server(&skill.server)?;
-        let size: u64 = skill.files.iter().map(|file| file.size).sum();
         let limit = limits::SERVED_SKILL_BYTES;
+        // The sizes are the server's word: what cannot even be added is too much.
+        let size = skill.files.iter().try_fold(0_u64, |sum, file| sum.checked_add(file.size));
+        let size = size.unwrap_or(u64::MAX);
         if size > limit || skill.files.len() > limits::SERVED_SKILL_FILES {
             return Err(Failure::Malformed(format!(
                 "skill `{}` has {} files and {size} bytes; at most {} files and {limit} bytes are kept",
@@ -116,11 +119,16 @@ impl Pool {
             )));
         }
         let mut files = Vec::new();
+        let mut room = limit;
         for file in &skill.files {
             let path = skill.path(file).ok_or_else(|| {
                 Failure::Malformed(format!("{} is not a name that a file can have here", file.uri))
             })?;
-            files.push((path, self.skill_file(&skill.server, file).await?));
+            let bytes = self.skill_file(&skill.server, file).await?;
+            room = room.checked_sub(length(&bytes)).ok_or_else(|| {
+                Failure::Malformed(format!("its files are longer than {limit} bytes"))
+            })?;
+            files.push((path, bytes));
         }
         let kept = upstream.records.skill(&skill.digest());
         write(&kept, skill, &files).map_err(|error| {
@@ -163,6 +171,13 @@ impl Pool {
         };
         let bytes =
             bytes.ok_or_else(|| Failure::Malformed(format!("{} cannot be read", file.uri)))?;
+        let size = length(&bytes);
+        if size != file.size {
+            return Err(Failure::Malformed(format!(
+                "{} is not what its manifest says: {size} bytes instead of {}",
+                file.uri, file.size
+            )));
+        }
         let digest = Digest::of(&bytes);
         if digest != file.digest {
             return Err(Failure::Malformed(format!(
@@ -176,7 +191,12 @@ impl Pool {
 
 /// Writes the files of a skill below `kept`, which appears complete or not at all.
 fn write(kept: &Path, skill: &ServedSkill, files: &[(&str, Vec<u8>)]) -> std::io::Result<()> {
-    let draft = kept.with_extension(format!("{}.new", std::process::id()));
+    if let Some(directory) = kept.parent() {
+        private_directory(directory)?;
+    }
+    let draft = draft_of(kept);
+    // Whatever stands there already is somebody else's.
+    private(false).create(&draft)?;
     let name = if skill.path_name().is_empty() { "skill" } else { skill.path_name() };
     let written = files.iter().try_for_each(|(path, bytes)| {
         let path = draft.join(name).join(path);
@@ -193,12 +213,30 @@ fn write(kept: &Path, skill: &ServedSkill, files: &[(&str, Vec<u8>)]) -> std::io
     if kept.is_dir() { Ok(()) } else { placed }
 }
 
+/// Where the files of one attempt are written, beside where they are kept: no other attempt has it.
+fn draft_of(kept: &Path) -> PathBuf {
+    static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
+    let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
+    let mut name = kept.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}-{attempt}.new", std::process::id()));
+    kept.with_file_name(name)
+}
+
 fn private_directory(directory: &Path) -> std::io::Result<()> {
+    private(true).create(directory)
+}
+
+/// Makes directories for this person alone.
+fn private(recursive: bool) -> std::fs::DirBuilder {
     let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
+    builder.recursive(recursive);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
+    builder
+}
+
+fn length(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
 fn skill(server: &str, entry: &Value) -> Option<ServedSkill> {

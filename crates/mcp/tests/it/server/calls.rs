@@ -154,13 +154,16 @@ async fn log_lines_come_to_those_who_set_a_level() {
     client.call("sea/log", json!({"text": "too quiet"})).await;
     client.result("logging/setLevel", json!({"level": "debug"})).await;
     client.call("sea/log", json!({"text": "heard"})).await;
+    client.call("sea/log", json!({"text": "x".repeat(100_000)})).await;
     let heard: Vec<Value> = client
         .heard()
         .into_iter()
         .filter(|message| message["method"] == "notifications/message")
         .collect();
-    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert_eq!(heard.len(), 2, "{heard:?}");
     assert_eq!(heard[0]["params"]["data"], "heard");
+    let long = heard[1]["params"]["data"].as_str().unwrap();
+    assert!(long.ends_with("xxx [cut: 100000 bytes in all]") && long.len() < 4_100, "{long}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,8 +4,9 @@ use std::time::Duration;
 use concertina_mcp::upstream::Pool;
 use concertina_runtime::Cancel;
 use concertina_runtime::tools::Outcome;
-use concertina_runtime::upstream::{Nobody, Upstreams as _};
+use concertina_runtime::upstream::{Caller, Nobody, Upstreams as _};
 use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 
@@ -63,6 +64,9 @@ async fn i05_the_ways_to_fail_are_told_apart() {
     let (code, words) = failed(&pool, "one/refuse", json!({})).await;
     assert_eq!(code, "UPSTREAM_REFUSED");
     assert!(words.contains("internal trouble (-32603)"), "{words}");
+    let (_, words) = failed(&pool, "one/refuse", json!({"bytes": 100_000})).await;
+    assert!(words.contains("!!! [cut: 100016 bytes in all] (-32603)"), "{words}");
+    assert!(words.len() < 2_100, "{}", words.len());
     assert_eq!(failed(&pool, "one/nothing", json!({})).await.0, "UPSTREAM_UNKNOWN");
     assert_eq!(failed(&pool, "two/echo", json!({})).await.0, "UPSTREAM_UNKNOWN");
     pool.close().await;
@@ -339,5 +343,46 @@ async fn i06_noise_between_the_messages_is_skipped() {
     let bench = Bench::new().with("one", &["--noise"]);
     let pool = bench.settled().await;
     assert_eq!(said(&pool, "one/echo", json!({"text": "heard"})).await, "heard");
+    pool.close().await;
+}
+
+/// A caller whose person is away until the test lets them answer.
+struct Away(Arc<tokio::sync::Semaphore>);
+
+impl Caller for Away {
+    fn progress(&self, _: f64, _: Option<f64>, _: Option<String>) {}
+
+    fn note(&self, _: String) {}
+
+    fn log(&self, _: Value) {}
+
+    fn elicit(&self, _: Value) -> BoxFuture<'static, Value> {
+        let back = Arc::clone(&self.0);
+        Box::pin(async move {
+            let _back = back.acquire().await.unwrap();
+            json!({"action": "accept", "content": {}})
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_40_a_server_has_a_few_questions_open_and_the_rest_is_declined() {
+    let mut bench = Bench::new();
+    let log = bench.word("log");
+    bench.add("one", &["--log", &log]);
+    let pool = bench.settled().await;
+    let back = Arc::new(tokio::sync::Semaphore::new(0));
+    let caller = Arc::new(Away(Arc::clone(&back)));
+    let call = a_call("one/ask", json!({"times": 10}), caller, Cancel::default());
+    let running = tokio::spawn(pool.call(call));
+    let declined = || {
+        let log = bench.log("log");
+        log.iter().filter(|line| line["result"]["action"] == "decline").count()
+    };
+    until("six are declined", || declined() == 6).await;
+    back.add_permits(1);
+    let Outcome::Done { output, .. } = running.await.unwrap() else { panic!("it failed") };
+    let accepted = ["accept"; 4].join(" ");
+    assert_eq!(output, format!("{accepted} {}", ["decline"; 6].join(" ")));
     pool.close().await;
 }

@@ -105,3 +105,37 @@ async fn a_served_skill_whose_bytes_do_not_fit_is_not_kept() {
     assert!(left.iter().all(|name| matches!(name.rsplit_once('.'), Some((_, "json")))), "{left:?}");
     pool.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i08_sizes_of_a_served_skill_that_are_not_true_are_found_out() {
+    let bench =
+        Bench::new().with("short", &["--skills", "short"]).with("vast", &["--skills", "vast"]);
+    let pool = bench.settled().await;
+    for (server, words) in
+        [("short", "bytes instead of 1"), ("vast", "2 files and 18446744073709551615 bytes")]
+    {
+        let skill = &pool.unapproved_skills(server)[0];
+        let refused = pool.approve_skill(skill).await.unwrap_err();
+        assert!(refused.to_string().contains(words), "{server}: {refused}");
+    }
+    assert!(pool.offer().skills.iter().all(|skill| skill.kept.is_none()));
+    pool.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i08_a_served_skill_holds_nothing_of_another_that_was_being_written() {
+    let bench = Bench::new().with("shop", &["--skills", "right"]);
+    let pool = bench.settled().await;
+    let skill = pool.unapproved_skills("shop").remove(0);
+    pool.approve_skill(&skill).await.unwrap();
+    let kept = pool.offer().skills[0].kept.clone().unwrap();
+    std::fs::remove_dir_all(&kept).unwrap();
+    // What this process left of another skill of the server.
+    let other = kept.with_extension(format!("{}.new", std::process::id()));
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("stray.md"), "not of this skill").unwrap();
+    pool.approve_skill(&skill).await.unwrap();
+    assert_eq!(files(&kept), ["packing"]);
+    assert_eq!(files(&other), ["stray.md"]);
+    pool.close().await;
+}
