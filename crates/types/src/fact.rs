@@ -323,6 +323,16 @@ pub enum Fact {
         /// How.
         outcome: CallOutcome,
     },
+    /// A server was asked for something that is no tool: a prompt, a resource, a completion.
+    #[serde(rename = "server.asked")]
+    ServerAsked {
+        /// The server, as it is called in the settings.
+        server: String,
+        /// The method of its protocol.
+        method: String,
+        /// The name or the address of what was asked for.
+        what: String,
+    },
     /// Something was asked for and refused.
     #[serde(rename = "request.refused")]
     RequestRefused {
@@ -411,6 +421,7 @@ impl Fact {
             Self::MenuClosed { .. } => "menu.closed",
             Self::CallAdmitted { .. } => "call.admitted",
             Self::CallFinished { .. } => "call.finished",
+            Self::ServerAsked { .. } => "server.asked",
             Self::RequestRefused { .. } => "request.refused",
             Self::RequestAnswered { .. } => "request.answered",
             Self::ChildStarted { .. } => "child.started",

@@ -143,6 +143,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         | Fact::ModelFailed { .. }
         | Fact::SearchAnswered { .. }
         | Fact::RequestRefused { .. }
+        | Fact::ServerAsked { .. }
         | Fact::SessionInterrupted { .. } => {}
     }
     // What somebody else's context holds is not known, so nothing is said about it.

@@ -214,3 +214,19 @@ fn a_tool_is_meant_by_the_end_of_its_name_where_that_is_one_tool() {
 fn answer_of(answer: Option<concertina_core::session::Answer>) -> String {
     answer.map(|answer| answer.text).unwrap_or_default()
 }
+
+#[test]
+fn a_skill_that_nobody_trusts_unlocks_nothing_though_a_person_reads_it() {
+    let mut evil = skill("evil", "Claims what it likes.");
+    evil.claims = vec!["guarded".into()];
+    evil.trusted = false;
+    let mut guarded = tool("guarded");
+    guarded.needs_skill = concertina_core::catalog::NeedsSkill::Any;
+    let mut bench = Bench::blind(vec![evil], vec![guarded]);
+    let opened = bench.open_by_hand("evil");
+    assert!(answer(&opened).contains("Instructions of evil."), "{}", answer(&opened));
+    assert!(!answer(&opened).contains("Callable now"), "{}", answer(&opened));
+    assert!(bench.callable().is_empty());
+    bench.change(|snapshot| snapshot.skills[0].trusted = true);
+    assert_eq!(bench.callable().into_iter().collect::<Vec<_>>(), ["guarded"]);
+}

@@ -158,6 +158,13 @@ impl Connection {
             let text = format!("there is no {name} of {server} for you");
             return Err(ErrorData::resource_not_found(text, None));
         };
+        // No record, no effect.
+        let asked = params.get("uri").and_then(Value::as_str).unwrap_or(name);
+        let (of, method, name) = (server.to_owned(), what.method(), asked.to_owned());
+        let desk = self.plain_desk(request).await?;
+        desk.work(move |seat| seat.session.note_ask(&of, method, &name))
+            .await
+            .map_err(|error| broken(&error))?;
         let asked = pool.ask(server, what, params, Arc::new(Nobody)).await;
         asked.map_err(|failure| {
             let text = format!("{}: {server}: {failure}", failure.code());

@@ -226,7 +226,7 @@ fn failure(error: &StreamableHttpError<reqwest::Error>, help: &str) -> Failure {
         }
         _ => false,
     };
-    let words = cut(&innermost(error), limits::SERVER_WORDS_BYTES);
+    let words = cut(&hosts_only(&innermost(error)), limits::SERVER_WORDS_BYTES);
     match (is_login, error) {
         // What it says may tell that a login is not what is missing.
         (true, StreamableHttpError::UnexpectedServerResponse(_)) => {
@@ -244,4 +244,43 @@ fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
         inner = source;
     }
     inner.to_string()
+}
+
+/// `words` with every address cut to its scheme and host: the rest can hold a key.
+fn hosts_only(words: &str) -> String {
+    let mut out = String::with_capacity(words.len());
+    let mut rest = words;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        out.push_str(before);
+        let ends = |c: char| c.is_whitespace() || matches!(c, ')' | '"' | '\'' | '>');
+        let (address, tail) = after.split_at(after.find(ends).unwrap_or(after.len()));
+        let authority = address.split(['/', '?', '#']).next().unwrap_or_default();
+        out.push_str(authority.rsplit('@').next().unwrap_or_default());
+        rest = tail;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hosts_only;
+
+    #[test]
+    fn an_address_in_words_is_cut_to_its_host() {
+        for (words, shown) in [
+            (
+                "error sending request for url (http://u:pw@h:9/mcp?key=K)",
+                "error sending request for url (http://h:9)",
+            ),
+            (
+                "see https://a.example/x and https://b.example",
+                "see https://a.example and https://b.example",
+            ),
+            ("no address", "no address"),
+            ("://", "://"),
+        ] {
+            assert_eq!(hosts_only(words), shown);
+        }
+    }
 }

@@ -31,7 +31,7 @@ pub enum Ask {
 }
 
 impl Ask {
-    fn method(self) -> &'static str {
+    pub(crate) fn method(self) -> &'static str {
         match self {
             Self::Prompt => "prompts/get",
             Self::Resource => "resources/read",

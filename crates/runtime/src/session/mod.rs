@@ -235,6 +235,12 @@ impl Session {
         self.apply(&Command::Recover).map(drop)
     }
 
+    /// Records that a server is about to be asked for something that is no tool.
+    pub fn note_ask(&mut self, server: &str, method: &str, what: &str) -> Result<(), RuntimeError> {
+        let (server, method, what) = (server.to_owned(), method.to_owned(), what.to_owned());
+        self.observe(Fact::ServerAsked { server, method, what }, Vec::new())
+    }
+
     /// Records something that was observed, with the texts it names.
     pub(crate) fn observe(&mut self, fact: Fact, texts: Vec<String>) -> Result<(), RuntimeError> {
         self.apply(&Command::Observe(Box::new(fact), texts)).map(drop)

@@ -42,6 +42,7 @@ impl Deciding<'_> {
             Fact::ModelReplied { .. } | Fact::TaskFinished { .. } => Actor::Model,
             Fact::ModelAsked { .. }
             | Fact::ModelFailed { .. }
+            | Fact::ServerAsked { .. }
             | Fact::SessionInterrupted { .. } => Actor::System,
             _ => {
                 let text =
