@@ -1,7 +1,7 @@
 //! `concertina mcp`: a real process on pipes.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -115,17 +115,9 @@ impl Drop for Peer {
     }
 }
 
-/// The fixture server beside this program; built where it is missing.
+/// The server for tests.
 fn fixture() -> PathBuf {
-    let here = std::env::current_exe().unwrap();
-    let program = here.parent().and_then(Path::parent).unwrap().join("concertina-fixture-server");
-    if !program.exists() {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "-q", "-p", "concertina-fixture-server"]);
-        assert!(build.status().unwrap().success());
-    }
-    program
+    concertina_fixture_server::program().unwrap()
 }
 
 /// A place with a server behind it.

@@ -4,32 +4,15 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::kit::{Place, write};
 
-/// The fixture server beside the binary; built where it is missing.
+/// The server for tests.
 fn fixture() -> PathBuf {
-    static BUILT: Once = Once::new();
-    let binary = Path::new(env!("CARGO_BIN_EXE_concertina"));
-    let program = binary.with_file_name("concertina-fixture-server");
-    BUILT.call_once(|| {
-        if !program.exists() {
-            let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-            let mut build = Command::new(cargo);
-            assert!(
-                build
-                    .args(["build", "-q", "-p", "concertina-fixture-server"])
-                    .status()
-                    .unwrap()
-                    .success()
-            );
-        }
-    });
-    program
+    concertina_fixture_server::program().unwrap()
 }
 
 /// A trusted workspace with the server `one`. A word `@NAME` is a file outside of it: trust binds to

@@ -1,10 +1,9 @@
 //! A room with a workspace, servers behind it, a gateway, and clients that write JSON by hand.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use concertina_mcp::server::{Exposure, Gateway, GatewayOptions, Handler};
@@ -22,22 +21,9 @@ use tokio::sync::{Notify, oneshot};
 /// Longer than anything that is expected to happen takes.
 pub(crate) const LONG: Duration = Duration::from_mins(1);
 
-/// The fixture server beside this program; built where it is missing.
+/// The server for tests.
 pub(crate) fn fixture() -> PathBuf {
-    static BUILT: Once = Once::new();
-    let here = std::env::current_exe().unwrap();
-    let directory = here.parent().and_then(Path::parent).unwrap();
-    let program =
-        directory.join(format!("concertina-fixture-server{}", std::env::consts::EXE_SUFFIX));
-    BUILT.call_once(|| {
-        if !program.exists() {
-            let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-            let mut build = Command::new(cargo);
-            build.args(["build", "-q", "-p", "concertina-fixture-server"]);
-            assert!(build.status().unwrap().success());
-        }
-    });
-    program
+    concertina_fixture_server::program().unwrap()
 }
 
 /// A workspace and what stands behind it.

@@ -1,8 +1,7 @@
 //! A bench with a state directory, servers and a pool.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, Mutex, Once};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use concertina_mcp::upstream::{Pool, PoolOptions};
@@ -18,24 +17,9 @@ use serde_json::{Value, json};
 /// Longer than anything that is expected to happen takes.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
-/// The fixture server beside this program; built where it is missing.
+/// The server for tests.
 pub(crate) fn fixture() -> PathBuf {
-    static BUILT: Once = Once::new();
-    let here = std::env::current_exe().unwrap();
-    let directory = here.parent().and_then(Path::parent).unwrap();
-    let program =
-        directory.join(format!("concertina-fixture-server{}", std::env::consts::EXE_SUFFIX));
-    BUILT.call_once(|| {
-        if !program.exists() {
-            let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-            let built = Command::new(cargo)
-                .args(["build", "-q", "-p", "concertina-fixture-server"])
-                .status()
-                .unwrap();
-            assert!(built.success());
-        }
-    });
-    program
+    concertina_fixture_server::program().unwrap()
 }
 
 pub(crate) struct Bench {
