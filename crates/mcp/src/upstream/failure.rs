@@ -76,7 +76,7 @@ impl Failure {
         Self::Refused {
             code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
             message: cut(message, limits::SERVER_WORDS_BYTES),
-            data: error.get("data").cloned(),
+            data: error.get("data").map(short),
         }
     }
 
@@ -114,4 +114,11 @@ impl Failure {
         let message = format!("{server}: {}", self.said());
         Outcome::Failed { code: self.code().to_owned(), message, error }
     }
+}
+
+/// The same data, as text that is cut where they are too long.
+fn short(data: &Value) -> Value {
+    let text = data.to_string();
+    let limit = limits::SERVER_WORDS_BYTES;
+    if text.len() > limit { json!(cut(&text, limit)) } else { data.clone() }
 }

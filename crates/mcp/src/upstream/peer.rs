@@ -331,10 +331,10 @@ impl Peer {
     }
 
     fn elicit(self: &Arc<Self>, id: Value, question: Value) {
-        let place = Arc::clone(&self.questions).try_acquire_owned();
-        let (Some((call, caller)), Ok(place)) = (self.asker(), place) else {
-            return self.reply(&id, Ok(json!({"action": "decline"})));
-        };
+        let decline = || self.reply(&id, Ok(json!({"action": "decline"})));
+        // A place first: a question that is declined leaves no call waiting for its answer.
+        let Ok(place) = Arc::clone(&self.questions).try_acquire_owned() else { return decline() };
+        let Some((call, caller)) = self.asker() else { return decline() };
         let peer = Arc::clone(self);
         tokio::spawn(async move {
             let _place = place;
