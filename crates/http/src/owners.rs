@@ -83,7 +83,7 @@ pub(crate) async fn check(
     }
     match (asked, session(response.headers())) {
         (Some(asked), _) if ends && response.status().is_success() => {
-            owners.remove(&principal, &asked)
+            owners.remove(&principal, &asked);
         }
         (None, Some(begun)) => owners.add(&principal, begun),
         _ => {}

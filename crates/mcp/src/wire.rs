@@ -209,20 +209,16 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
     /// that was taken back is under way until its answer, which says so, was written.
     fn admit<Role: ServiceRole>(&self, message: &RxJsonRpcMessage<Role>) -> Result<(), String> {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        match message {
-            RxJsonRpcMessage::<Role>::Request(request) => {
-                if under_way.len() >= MESSAGES_UNDER_WAY {
-                    let words =
-                        format!("{MESSAGES_UNDER_WAY} requests are under way; wait for some");
-                    let id = serde_json::to_value(&request.id).unwrap_or_default();
-                    return Err(Fault::new(OVERLOADED, words).reply(&id));
-                }
-                if !under_way.insert(request.id.clone()) {
-                    let words = format!("a request with the id `{}` is under way", request.id);
-                    return Err(Fault::new(INVALID_REQUEST, words).reply(&Value::Null));
-                }
+        if let RxJsonRpcMessage::<Role>::Request(request) = message {
+            if under_way.len() >= MESSAGES_UNDER_WAY {
+                let words = format!("{MESSAGES_UNDER_WAY} requests are under way; wait for some");
+                let id = serde_json::to_value(&request.id).unwrap_or_default();
+                return Err(Fault::new(OVERLOADED, words).reply(&id));
             }
-            _ => {}
+            if !under_way.insert(request.id.clone()) {
+                let words = format!("a request with the id `{}` is under way", request.id);
+                return Err(Fault::new(INVALID_REQUEST, words).reply(&Value::Null));
+            }
         }
         Ok(())
     }

@@ -155,10 +155,9 @@ fn show(id: &str, turn: Option<u32>, out: &mut Output) -> Result<u8, CliError> {
     out.raw(&turn_table(&turns))?;
     for called in turns.iter().flat_map(|turn| &turn.calls) {
         let how = match (called.exit, &called.code) {
-            (Some(0), _) => String::new(),
-            (Some(exit), _) => format!(", exit {exit}"),
+            (Some(exit @ 1..), _) => format!(", exit {exit}"),
             (None, Some(code)) => format!(", {code}"),
-            (None, None) => String::new(),
+            _ => String::new(),
         };
         out.line(format!("call    ev:{} {}: {}{how}", called.call, called.tool, called.outcome))?;
     }

@@ -408,12 +408,11 @@ impl Upstream {
                 let mut connecting = std::pin::pin!(self.connect());
                 // One that is silent keeps trying, and keeps nobody else from it.
                 let patience = Duration::from_secs(limits::STARTING_SECONDS);
-                match tokio::time::timeout(patience, &mut connecting).await {
-                    Ok(result) => result,
-                    Err(_) => {
-                        drop(place);
-                        connecting.await
-                    }
+                if let Ok(result) = tokio::time::timeout(patience, &mut connecting).await {
+                    result
+                } else {
+                    drop(place);
+                    connecting.await
                 }
             };
             let is_over = matches!(
