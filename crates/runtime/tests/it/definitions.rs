@@ -71,7 +71,7 @@ fn every_dialect_is_read_and_each_server_is_there_once() {
     let workspace = world.open();
     let all = definitions(&world, &workspace);
     assert_eq!(names(&all), ["far", "files", "git", "here", "notes", "remote", "site"]);
-    assert_eq!(codes(&all), Vec::<String>::new());
+    assert_eq!(codes(&all), ["SAME_SERVER: server git-again is the one called git"]);
     assert!(all.servers.iter().all(|server| server.trusted), "they are a person's own");
     let [far, files, git, here, notes, remote, site] = &all.servers[..] else { panic!() };
 
