@@ -125,8 +125,11 @@ impl Pool {
     /// time is over. Says whether all were heard.
     pub async fn settled(&self, time: Duration) -> bool {
         let mut changes = self.changes();
-        let is_settled =
-            || self.servers.values().all(|upstream| upstream.standing() != ServerState::Starting);
+        // By what is published: a caller who was told so must find it so.
+        let is_settled = || {
+            let offer = self.shared.board.offer();
+            offer.servers.iter().all(|server| server.state != ServerState::Starting)
+        };
         let heard = async { while !is_settled() && changes.changed().await.is_ok() {} };
         let _ = tokio::time::timeout(time, heard).await;
         is_settled()

@@ -179,10 +179,6 @@ impl Upstream {
         self.state().known.clone()
     }
 
-    pub(super) fn standing(&self) -> ServerState {
-        self.state().standing
-    }
-
     pub(super) fn tool(&self, name: &ToolName) -> Option<Tool> {
         let known = self.known()?;
         let place = known.tools.binary_search_by(|tool| tool.offered.name.cmp(name)).ok()?;
@@ -191,11 +187,10 @@ impl Upstream {
 
     /// Puts up how it stands now.
     pub(super) fn publish(&self, is_change: bool) {
-        let part = {
-            let state = self.state();
-            let (note, known) = (state.note.clone(), state.known.as_deref());
-            part(&self.definition, &self.records, state.standing, note, known)
-        };
+        // Under the lock, so that an older part never replaces a newer one.
+        let state = self.state();
+        let (note, known) = (state.note.clone(), state.known.as_deref());
+        let part = part(&self.definition, &self.records, state.standing, note, known);
         self.shared.board.put(part, is_change);
     }
 
