@@ -69,7 +69,9 @@ async fn service() -> Service {
     let end = CancellationToken::new();
     let routes = routes(guard, http(&gateway, end.clone()));
     tokio::spawn(listening.serve(routes, end));
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    // A connection for each request: one that idles may be closed by the service at the moment it is
+    // used again.
+    let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap();
     Service { url: format!("http://{address}/mcp"), client, _home: home }
 }
 
