@@ -10,7 +10,7 @@ use rmcp::{ErrorData, RoleServer, model::Tool};
 
 use super::connection::{Connection, Request};
 use super::gateway::{Exposure, Gateway};
-use super::lock;
+use crate::lock;
 
 /// The mark of a list: what is our own, and what servers bring.
 type Mark = Option<(Blob, Option<Blob>)>;

@@ -11,13 +11,14 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
+use super::Principal;
 use super::changes::Marks;
 use super::desk::Desk;
 use super::gateway::Gateway;
 use super::instructions::instructions;
 use super::notes::{self, Lead};
 use super::subscriptions::Tellings;
-use super::{Principal, lock};
+use crate::lock;
 
 /// How a request that has no argument for it names its session, in `_meta`.
 const SESSION_KEY: &str = "concertina/session";

@@ -9,7 +9,7 @@ use concertina_runtime::{RuntimeError, Session, Started};
 use concertina_types::{Blob, Digest, SessionId, SessionMode, limits};
 
 use super::gateway::Gateway;
-use super::lock;
+use crate::lock;
 
 /// A session and whose it is.
 #[derive(Debug)]

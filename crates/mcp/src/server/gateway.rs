@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use super::brought::Brought;
 use super::desk::Desks;
 use super::flight::Parking;
-use super::lock;
+use crate::lock;
 use crate::upstream::Pool;
 
 /// Which tools a client is told of.

@@ -20,7 +20,8 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use super::changes::subscriptions;
 use super::connection::Connection;
 use super::gateway::{Exposure, Gateway};
-use super::{lock, tools};
+use super::tools;
+use crate::lock;
 
 /// How long a client may keep the four tools, in milliseconds: they never change.
 const CONSTANT_MS: u64 = 24 * 60 * 60 * 1_000;

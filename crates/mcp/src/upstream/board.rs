@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use concertina_runtime::upstream::{Offer, OfferedSkill, OfferedTool, Server};
 use tokio::sync::watch;
 
+use crate::lock;
+
 /// One server's part.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
@@ -39,7 +41,7 @@ impl Board {
     /// Replaces a server's part. Nothing happens where it is the same, unless something else of
     /// the server changed.
     pub(super) fn put(&self, part: Part, is_change: bool) {
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = lock(&self.parts);
         let is_same = parts.get(&part.server.name) == Some(&part);
         if is_same && !is_change {
             return;

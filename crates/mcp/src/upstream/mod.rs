@@ -33,7 +33,7 @@ mod subscriptions;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use concertina_runtime::now;
@@ -60,6 +60,8 @@ use program::Household;
 use records::Records;
 use server::{Shared, Upstream, at_rest};
 use subscriptions::Updates;
+
+use crate::lock;
 
 /// The servers behind a workspace.
 #[derive(Debug)]
@@ -221,7 +223,7 @@ fn modified(path: &std::path::Path) -> Option<SystemTime> {
 /// Whether it is another than the last time.
 fn has_changed((path, seen): &Seen) -> bool {
     let now = modified(path);
-    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut seen = lock(seen);
     let has_changed = *seen != now;
     *seen = now;
     has_changed

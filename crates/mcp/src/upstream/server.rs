@@ -1,7 +1,7 @@
 //! One server: started when it is needed, attended to while it runs, left alone for a while when it
 //! keeps failing. Whatever happens to it happens to no other.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use concertina_runtime::now;
@@ -22,6 +22,7 @@ use super::program::Household;
 use super::records::{Manifest, Records};
 use super::skills::offered;
 use super::subscriptions::{Subscriptions, Updates};
+use crate::lock;
 
 /// What all servers share.
 #[derive(Debug)]
@@ -73,7 +74,7 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) async fn stop(&self) {
-        let link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let link = lock(&self.link).take();
         if let Some(link) = link {
             link.stop().await;
         }
@@ -172,7 +173,7 @@ impl Upstream {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(super) fn known(&self) -> Option<Arc<Known>> {
