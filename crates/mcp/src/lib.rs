@@ -7,6 +7,7 @@
 //! `rmcp` is used here and nowhere else.
 
 mod cut;
+mod percent;
 mod says;
 pub mod server;
 pub mod upstream;

@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use super::failure::Failure;
 use super::subscriptions::Updates;
 use crate::lock;
+use crate::percent::encoded;
 
 const METHOD_NOT_FOUND: i64 = -32601;
 /// Said to everybody whom a question may have been for.
@@ -434,17 +435,5 @@ impl Drop for Guard<'_> {
 
 /// The address of a directory.
 fn file_uri(path: &Path) -> String {
-    let mut uri = "file://".to_owned();
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                uri.push(char::from(*byte));
-            }
-            other => {
-                use std::fmt::Write as _;
-                let _ = write!(uri, "%{other:02X}");
-            }
-        }
-    }
-    uri
+    format!("file://{}", encoded(path.as_os_str().as_encoded_bytes()))
 }
