@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use concertina_core::session::{Origin, visibility};
 use concertina_runtime::sources::resource;
 use concertina_runtime::{LoadedSkill, OpenOptions, Session, Workspace};
@@ -296,7 +298,7 @@ fn contents(uri: &str, path: &str, bytes: Vec<u8>) -> ResourceContents {
         Err(error) => ResourceContents::BlobResourceContents {
             uri: uri.to_owned(),
             mime_type: kind,
-            blob: base64(error.as_bytes()),
+            blob: BASE64.encode(error.as_bytes()),
             meta: None,
         },
     }
@@ -326,18 +328,4 @@ fn mime(path: &str) -> &'static str {
         .iter()
         .find(|(known, _)| ending.as_deref() == Some(*known))
         .map_or("application/octet-stream", |(_, kind)| kind)
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or_default());
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for at in 0..4 {
-            let digit = DIGITS.get((bits >> (18 - 6 * at) & 63) as usize).copied().unwrap_or(b'=');
-            out.push(if at <= three.len() { char::from(digit) } else { '=' });
-        }
-    }
-    out
 }
