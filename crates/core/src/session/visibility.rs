@@ -342,6 +342,17 @@ pub(super) fn is_direct(world: &World<'_>) -> bool {
         && snapshot.tool_tokens.0.saturating_mul(10) <= world.settings.window
 }
 
+/// The skills that `subject` may open, by name.
+pub fn visible_skills<'a>(
+    state: &State,
+    world: &World<'a>,
+    subject: Subject,
+) -> impl Iterator<Item = &'a SkillEntry> {
+    let shown =
+        move |entry: &&SkillEntry| skill(state, world, entry, subject).effect != Effect::Deny;
+    world.snapshot.skills.iter().filter(shown)
+}
+
 /// The tools that may be called now, by name.
 pub fn visible_tools<'a>(state: &State, world: &World<'a>) -> Vec<&'a ToolEntry> {
     let shown = |entry: &&ToolEntry| tool(state, world, entry).effect != Effect::Deny;

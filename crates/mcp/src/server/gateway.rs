@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use concertina_core::catalog::Snapshot;
-use concertina_core::session::visibility;
+use concertina_core::session::visible_skills;
 use concertina_runtime::tools::Toolbox;
 use concertina_runtime::upstream::{Offer, Upstreams};
 use concertina_runtime::{RuntimeError, Session, Started, Workspace};
 use concertina_store::Store;
-use concertina_types::{Blob, Ref, SessionMode, Subject, limits};
+use concertina_types::{Blob, SessionMode, Subject, limits};
 use tokio::sync::{Semaphore, watch};
 
 use super::brought::Brought;
@@ -288,10 +288,7 @@ impl Gateway {
 /// The skills that `subject` may open, as the lists of prompts and resources show them.
 fn skills_for(session: &Session, subject: Subject) -> String {
     let world = session.world();
-    let shown = session.snapshot().skills.iter().filter(|entry| {
-        let reference = Ref::skill(entry.id.clone());
-        visibility(session.state(), &world, &reference, subject).visible
-    });
+    let shown = visible_skills(session.state(), &world, subject);
     let lines = shown.map(|entry| format!("{} {} {}", entry.id, entry.head, entry.bytes));
     lines.collect::<Vec<_>>().join("\n")
 }

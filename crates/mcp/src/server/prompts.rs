@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use concertina_core::catalog::Snapshot;
-use concertina_core::session::{Origin, visibility};
+use concertina_core::session::{Origin, visible_skills};
 use concertina_format::skill::Parameter;
 use concertina_runtime::{LoadedSkill, OpenOptions};
-use concertina_types::{Ref, SkillId, Subject};
+use concertina_types::{SkillId, Subject};
 use rmcp::ErrorData;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, ListPromptsResult,
@@ -37,15 +36,10 @@ impl Connection {
             .apart(move |gateway| {
                 let glance = gateway.glance(&principal)?;
                 let session = &glance.session;
-                let ids = session.snapshot().skills.iter().map(|entry| entry.id.clone());
-                let skills = ids
-                    .filter(|id| {
-                        let reference = Ref::skill(id.clone());
-                        visibility(session.state(), &session.world(), &reference, Subject::User)
-                            .visible
-                            && is_trusted(session.snapshot(), id)
-                    })
-                    .map(Listed::Skill);
+                let world = session.world();
+                let skills = visible_skills(session.state(), &world, Subject::User)
+                    .filter(|entry| entry.trusted)
+                    .map(|entry| Listed::Skill(entry.id.clone()));
                 let brought = gateway.brought();
                 let others = brought.prompts.iter().filter(|prompt| {
                     is_allowed(session.settings(), &principal, &prompt.server, prompt.plain())
@@ -117,7 +111,9 @@ impl Connection {
         let gateway = Arc::clone(&self.gateway);
         let name = wanted.name;
         let given = wanted.arguments.unwrap_or_default();
-        let is_strange = SkillId::new(&name).is_ok_and(|id| !is_trusted(&gateway.snapshot(), &id));
+        // A client's person names a prompt and has not read it.
+        let is_strange = SkillId::new(&name)
+            .is_ok_and(|id| gateway.snapshot().skill(&id).is_some_and(|skill| !skill.trusted));
         if is_strange {
             let text = format!(
                 "UNTRUSTED: skill:{name} comes with this workspace, and nobody has trusted it as it is now; look at it, then: concertina trust"
@@ -154,12 +150,6 @@ impl Connection {
         let text = reply.answer.map(|answer| answer.text).unwrap_or_default();
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
     }
-}
-
-/// Whether a skill may be put before a model at all: a client's person names a prompt and has not read
-/// it.
-fn is_trusted(snapshot: &Snapshot, id: &SkillId) -> bool {
-    snapshot.skill(id).is_none_or(|skill| skill.trusted)
 }
 
 /// What stands in the list of prompts.
