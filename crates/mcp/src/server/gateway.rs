@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use concertina_core::catalog::Snapshot;
+use concertina_core::policy::Effect;
 use concertina_core::session::visible_skills;
 use concertina_runtime::tools::Toolbox;
 use concertina_runtime::upstream::{Offer, Upstreams};
@@ -80,6 +81,15 @@ pub(super) struct Glance {
     /// The mark of the list of resources.
     pub(super) resources: Blob,
     of: Arc<Snapshot>,
+}
+
+impl Glance {
+    /// Whether it shows what `server` brings under `name`, which counts as a tool of that name.
+    pub(super) fn allows(&self, server: &str, name: &str) -> bool {
+        let (policy, principal) =
+            (&self.session.settings().policy, &self.session.state().principal);
+        policy.decide(principal, &format!("tool:{server}/{name}")).effect == Effect::Allow
+    }
 }
 
 impl Gateway {

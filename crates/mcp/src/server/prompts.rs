@@ -13,7 +13,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
-use super::brought::{From, is_allowed};
+use super::brought::From;
 use super::connection::{Connection, Request, broken};
 use super::page::page;
 use super::resources::understood;
@@ -31,41 +31,29 @@ impl Connection {
     ) -> Result<ListPromptsResult, ErrorData> {
         self.gateway.settle().await;
         self.gateway.look().await;
-        let principal = request.principal.clone();
-        let listed = self
-            .apart(move |gateway| {
-                let glance = gateway.glance(&principal)?;
-                let session = &glance.session;
-                let world = session.world();
-                let skills = visible_skills(session.state(), &world, Subject::User)
-                    .filter(|entry| entry.trusted)
-                    .map(|entry| Listed::Skill(entry.id.clone()));
-                let brought = gateway.brought();
-                let others = brought.prompts.iter().filter(|prompt| {
-                    is_allowed(session.settings(), &principal, &prompt.server, prompt.plain())
-                });
-                let others = others.map(|prompt| Listed::Other(Box::new(prompt.it.clone())));
-                let all: Vec<Listed> = skills.chain(others).collect();
-                let (listed, next) = match page(all, Listed::name, page_of) {
-                    Ok(page) => page,
-                    Err(error) => return Ok(Err(error)),
+        self.glance(request, move |gateway, glance| {
+            let (state, world) = (glance.session.state(), glance.session.world());
+            let skills = visible_skills(state, &world, Subject::User)
+                .filter(|entry| entry.trusted)
+                .map(|entry| Listed::Skill(entry.id.clone()));
+            let brought = gateway.brought();
+            let others = brought.prompts.iter();
+            let others = others.filter(|prompt| glance.allows(&prompt.server, prompt.plain()));
+            let others = others.map(|prompt| Listed::Other(Box::new(prompt.it.clone())));
+            let (listed, next) = page(skills.chain(others).collect(), Listed::name, page_of)?;
+            // Parameters stand in the files; only those of this page are read.
+            let prompts = gateway.with_workspace(|workspace| {
+                let read = |listed| match listed {
+                    Listed::Skill(id) => workspace.load(&id)?.ok().map(|skill| prompt(&skill)),
+                    Listed::Other(prompt) => Some(*prompt),
                 };
-                // Parameters stand in the files; only those of this page are read.
-                let prompts = gateway.with_workspace(|workspace| {
-                    let read = |listed| match listed {
-                        Listed::Skill(id) => workspace.load(&id)?.ok().map(|skill| prompt(&skill)),
-                        Listed::Other(prompt) => Some(*prompt),
-                    };
-                    listed.into_iter().filter_map(read).collect::<Vec<_>>()
-                });
-                Ok(Ok((prompts, next)))
-            })
-            .await
-            .map_err(|error| broken(&error))?;
-        let (prompts, next) = listed?;
-        let mut result = ListPromptsResult::with_all_items(prompts);
-        result.next_cursor = next;
-        Ok(result)
+                listed.into_iter().filter_map(read).collect()
+            });
+            let mut result = ListPromptsResult::with_all_items(prompts);
+            result.next_cursor = next;
+            Ok(result)
+        })
+        .await
     }
 
     /// What a prompt says. A skill is opened as a person does.

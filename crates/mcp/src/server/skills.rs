@@ -20,7 +20,7 @@ use rmcp::model::{
 use serde_json::json;
 
 use super::connection::{Connection, Request, broken};
-use super::gateway::Gateway;
+use super::gateway::{Gateway, Glance};
 use super::page::page;
 use super::resources::not_found;
 use super::uri::{self, SKILL_FILE};
@@ -33,23 +33,15 @@ impl Connection {
         request: &Request,
     ) -> Result<ListSkillsResult, ErrorData> {
         self.gateway.look().await;
-        let principal = request.principal.clone();
-        let listed = self
-            .apart(move |gateway| {
-                let glance = gateway.glance(&principal)?;
-                let ids = visible(&glance.session);
-                let (ids, next) = match page(ids, SkillId::as_str, page_of) {
-                    Ok(page) => page,
-                    Err(error) => return Ok(Err(error)),
-                };
+        let (described, next) = self
+            .glance(request, move |gateway, glance| {
+                let (ids, next) = page(visible(&glance.session), SkillId::as_str, page_of)?;
                 let described = gateway.with_workspace(|workspace| {
                     ids.iter().map(|id| (id.clone(), described(workspace, id))).collect::<Vec<_>>()
                 });
-                Ok(Ok((described, next)))
+                Ok((described, next))
             })
-            .await
-            .map_err(|error| broken(&error))?;
-        let (described, next) = listed?;
+            .await?;
         let mut skills = Vec::new();
         let mut left_out = BTreeMap::new();
         for (id, described) in described {
@@ -78,22 +70,20 @@ impl Connection {
         request: &Request,
     ) -> Result<GetSkillResult, ErrorData> {
         self.gateway.look().await;
-        let principal = request.principal.clone();
         let uri = wanted.uri;
-        let found = self
-            .apart(move |gateway| {
-                let glance = gateway.glance(&principal)?;
+        let skill = self
+            .glance(request, move |gateway, glance| {
                 let id = uri::parse(glance.session.snapshot(), &uri)
                     .filter(|(id, path)| path == SKILL_FILE && is_visible(&glance.session, id))
                     .map(|(id, _)| id);
-                Ok(match id {
+                let described = match id {
                     None => Err(format!("{uri} is no skill that is served here")),
                     Some(id) => gateway.with_workspace(|workspace| described(workspace, &id)),
-                })
+                };
+                described.map_err(|reason| ErrorData::invalid_params(reason, None))
             })
-            .await
-            .map_err(|error| broken(&error))?;
-        found.map(GetSkillResult::new).map_err(|reason| ErrorData::invalid_params(reason, None))
+            .await?;
+        Ok(GetSkillResult::new(skill))
     }
 
     /// What stands directly in a directory of a skill.
@@ -103,44 +93,20 @@ impl Connection {
         request: &Request,
     ) -> Result<ListResourcesResult, ErrorData> {
         self.gateway.look().await;
-        let principal = request.principal.clone();
         let uri = wanted.uri;
         let entries = self
-            .apart(move |gateway| {
-                let glance = gateway.glance(&principal)?;
+            .glance(request, move |gateway, glance| {
                 let found = uri::parse(glance.session.snapshot(), &uri)
                     .filter(|(id, _)| is_visible(&glance.session, id));
-                Ok(found
-                    .and_then(|(id, path)| children(gateway, &id, &path))
-                    .ok_or_else(|| format!("{uri} is no directory that is served here")))
+                found.and_then(|(id, path)| children(gateway, &id, &path)).ok_or_else(|| {
+                    let text = format!("{uri} is no directory that is served here");
+                    ErrorData::invalid_params(text, None)
+                })
             })
-            .await
-            .map_err(|error| broken(&error))?;
-        let entries = entries.map_err(|reason| ErrorData::invalid_params(reason, None))?;
+            .await?;
         let mut result = ListResourcesResult::with_all_items(entries);
         result.cache_scope = Some(CacheScope::Private);
         Ok(result)
-    }
-
-    /// The skills as resources, for a list.
-    pub(super) async fn skill_resources(
-        &self,
-        principal: String,
-    ) -> Result<Vec<Resource>, ErrorData> {
-        let listed = self.apart(move |gateway| {
-            let glance = gateway.glance(&principal)?;
-            let snapshot = glance.session.snapshot();
-            let resource = |id: SkillId| {
-                let entry = snapshot.skill(&id)?;
-                let mut resource = Resource::new(uri::of(&id, SKILL_FILE), id.to_string())
-                    .with_mime_type("text/markdown");
-                resource.description = Some(entry.summary());
-                resource.size = Some(entry.bytes);
-                Some(resource)
-            };
-            Ok(visible(&glance.session).into_iter().filter_map(resource).collect::<Vec<_>>())
-        });
-        listed.await.map_err(|error| broken(&error))
     }
 
     /// The bytes of a file of a skill, on the record of the session; none where `uri` is no address
@@ -180,6 +146,20 @@ impl Connection {
             .map_err(|error| broken(&error))?;
         read.map(Some).map_err(|reason| not_found(reason, uri))
     }
+}
+
+/// The skills as resources, for a list.
+pub(super) fn listed(glance: &Glance) -> Vec<Resource> {
+    let snapshot = glance.session.snapshot();
+    let resource = |id: SkillId| {
+        let entry = snapshot.skill(&id)?;
+        let mut resource =
+            Resource::new(uri::of(&id, SKILL_FILE), id.to_string()).with_mime_type("text/markdown");
+        resource.description = Some(entry.summary());
+        resource.size = Some(entry.bytes);
+        Some(resource)
+    };
+    visible(&glance.session).into_iter().filter_map(resource).collect()
 }
 
 /// The skills that the model may open, as far as they are what a person trusted.
