@@ -7,14 +7,14 @@ use concertina_runtime::upstream::Nobody;
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, CompleteRequestParams, CompleteResult, ErrorCode, ListResourceTemplatesResult,
-    ListResourcesResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, ResourceTemplate, ResultType,
+    ListResourcesResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Reference, ResourceTemplate, ResultType,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::connection::{Connection, Request, broken};
-use super::page::page;
+use super::page::{left_out, page};
 use super::skills;
 use crate::upstream::{Ask, Failure};
 
@@ -40,11 +40,8 @@ impl Connection {
             let mut result = ListResourcesResult::with_all_items(resources);
             result.next_cursor = next;
             result.cache_scope = Some(CacheScope::Private);
-            if !brought.doubled.is_empty() {
-                let mut meta = MetaObject::new();
-                meta.0.insert("concertina/left_out".to_owned(), json!(brought.doubled));
-                result.meta = Some(meta);
-            }
+            let doubled = &brought.doubled;
+            result.meta = (!doubled.is_empty()).then(|| left_out(doubled));
             Ok(result)
         })
         .await

@@ -14,14 +14,14 @@ use rmcp::ErrorData;
 use rmcp::model::DIRECTORY_MIME_TYPE;
 use rmcp::model::{
     CacheScope, GetSkillRequestParams, GetSkillResult, ListResourcesResult, ListSkillsResult,
-    MetaObject, PaginatedRequestParams, ReadResourceDirectoryRequestParams, Resource,
-    ResourceContents, Skill, SkillFrontmatter, SkillResource, SkillResources,
+    PaginatedRequestParams, ReadResourceDirectoryRequestParams, Resource, ResourceContents, Skill,
+    SkillFrontmatter, SkillResource, SkillResources,
 };
 use serde_json::json;
 
 use super::connection::{Connection, Request, broken};
 use super::gateway::{Gateway, Glance};
-use super::page::page;
+use super::page::{left_out, page};
 use super::resources::not_found;
 use super::uri::{self, SKILL_FILE};
 
@@ -43,23 +43,19 @@ impl Connection {
             })
             .await?;
         let mut skills = Vec::new();
-        let mut left_out = BTreeMap::new();
+        let mut lacking = BTreeMap::new();
         for (id, described) in described {
             match described {
                 Ok(skill) => skills.push(skill),
                 Err(reason) => {
-                    left_out.insert(id.to_string(), reason);
+                    lacking.insert(id.to_string(), reason);
                 }
             }
         }
         let mut result = ListSkillsResult::with_all_items(skills);
         result.next_cursor = next;
         result.cache_scope = Some(CacheScope::Private);
-        if !left_out.is_empty() {
-            let mut meta = MetaObject::new();
-            meta.0.insert("concertina/left_out".to_owned(), json!(left_out));
-            result.meta = Some(meta);
-        }
+        result.meta = (!lacking.is_empty()).then(|| left_out(&lacking));
         Ok(result)
     }
 
