@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use concertina_runtime::upstream::{Hints, OfferedTool};
+use concertina_runtime::upstream::{Hints, JsonText, OfferedTool};
 use concertina_types::{Digest, ToolName, canonical_json, limits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,12 +25,16 @@ pub(super) struct Tool {
     pub(super) offered: OfferedTool,
 }
 
-/// The tools among `definitions`, sorted by name, and what was left out.
-pub(super) fn tools(server: &str, definitions: &[Value]) -> (Vec<Tool>, Vec<LeftOut>) {
-    let mut tools: BTreeMap<ToolName, Tool> = BTreeMap::new();
+/// The tools among `definitions`, sorted by name, each with its definition, and what was left out.
+pub(super) fn tools<'a>(
+    server: &str,
+    definitions: &'a [JsonText],
+) -> (Vec<(Tool, &'a JsonText)>, Vec<LeftOut>) {
+    let mut tools: BTreeMap<ToolName, (Tool, &JsonText)> = BTreeMap::new();
     let mut left_out = Vec::new();
-    for (number, definition) in definitions.iter().enumerate() {
-        match tool(server, definition) {
+    for (number, text) in definitions.iter().enumerate() {
+        let definition = text.value();
+        match tool(server, &definition) {
             Err(why) => {
                 let raw = definition.get("name").and_then(Value::as_str).unwrap_or_default();
                 let what = if raw.is_empty() {
@@ -42,9 +46,9 @@ pub(super) fn tools(server: &str, definitions: &[Value]) -> (Vec<Tool>, Vec<Left
             }
             Ok(tool) => match tools.get(&tool.offered.name) {
                 None => {
-                    tools.insert(tool.offered.name.clone(), tool);
+                    tools.insert(tool.offered.name.clone(), (tool, text));
                 }
-                Some(known) => {
+                Some((known, _)) => {
                     let why = if known.raw == tool.raw {
                         "the server lists this name twice; the first counts".to_owned()
                     } else {
