@@ -1,6 +1,7 @@
 //! The definitions of tools as servers write them. A malformed one is left out alone.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use concertina_runtime::upstream::{Hints, JsonText, OfferedTool};
 use concertina_types::{Digest, ToolName, canonical_json, limits};
@@ -22,7 +23,7 @@ pub struct LeftOut {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tool {
     pub(super) raw: String,
-    pub(super) offered: OfferedTool,
+    pub(super) offered: Arc<OfferedTool>,
 }
 
 /// The tools among `definitions`, sorted by name, each with its definition, and what was left out.
@@ -95,7 +96,7 @@ fn tool(server: &str, definition: &Value) -> Result<Tool, String> {
         quarantined: None,
         digest: digest(definition),
     };
-    Ok(Tool { raw: raw.to_owned(), offered })
+    Ok(Tool { raw: raw.to_owned(), offered: Arc::new(offered) })
 }
 
 /// Whether a tool destroys things, in its server's words. Words that cannot be read are no denial.

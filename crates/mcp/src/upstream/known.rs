@@ -1,7 +1,9 @@
 //! What is known of a server, and which of its tools are as they were approved.
 
+use std::sync::Arc;
+
 use concertina_runtime::upstream::JsonText;
-use concertina_types::Digest;
+use concertina_types::{Digest, ToolName};
 
 use super::definitions::{LeftOut, Tool, tools};
 use super::handshake::Hello;
@@ -18,6 +20,26 @@ pub(super) struct Known {
     pub(super) templates: Vec<JsonText>,
     pub(super) skills: Vec<JsonText>,
     pub(super) left_out: Vec<LeftOut>,
+}
+
+impl Known {
+    /// The tool that is called `name` here.
+    pub(super) fn tool(&self, name: &ToolName) -> Option<&Tool> {
+        let place = self.tools.binary_search_by(|tool| tool.offered.name.cmp(name)).ok()?;
+        self.tools.get(place)
+    }
+
+    /// The same, sharing with `before` the tools that are the same in both: the catalogue holds those
+    /// of before.
+    pub(super) fn sharing(mut self, before: &Self) -> Self {
+        for tool in &mut self.tools {
+            let same = before.tool(&tool.offered.name).filter(|same| *same == tool);
+            if let Some(same) = same {
+                tool.offered = Arc::clone(&same.offered);
+            }
+        }
+        self
+    }
 }
 
 /// Whether a definition that was never seen counts as approved.
@@ -76,7 +98,7 @@ pub(super) fn checked_again(known: &Known, records: &Records) -> Known {
 /// Quarantines the tools that are not as they were approved, and no others.
 fn quarantine(tools: &mut [Tool], approved: &Result<Approved, String>) {
     for tool in tools {
-        tool.offered.quarantined = match approved {
+        let quarantined = match approved {
             // Approvals that cannot be read approve nothing.
             Err(why) => Some(format!("its approval cannot be checked: {why}")),
             Ok(approved) => {
@@ -85,6 +107,10 @@ fn quarantine(tools: &mut [Tool], approved: &Result<Approved, String>) {
                 other.map(|digest| drifted(tool, digest))
             }
         };
+        // What stays as it is stays shared.
+        if tool.offered.quarantined != quarantined {
+            Arc::make_mut(&mut tool.offered).quarantined = quarantined;
+        }
     }
 }
 

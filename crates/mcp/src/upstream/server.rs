@@ -106,8 +106,11 @@ impl State {
     pub(super) fn part(&self, definition: &Definition, records: &Records) -> Part {
         let known = self.known.as_deref();
         let left_out = known.map_or(&[][..], |known| &known.left_out);
-        let tools: Vec<_> =
-            known.iter().flat_map(|known| &known.tools).map(|tool| tool.offered.clone()).collect();
+        let tools: Vec<_> = known
+            .iter()
+            .flat_map(|known| &known.tools)
+            .map(|tool| Arc::clone(&tool.offered))
+            .collect();
         let server = Server {
             name: definition.name.clone(),
             state: self.standing,
@@ -168,9 +171,7 @@ impl Upstream {
     }
 
     pub(super) fn tool(&self, name: &ToolName) -> Option<Tool> {
-        let known = self.known()?;
-        let place = known.tools.binary_search_by(|tool| tool.offered.name.cmp(name)).ok()?;
-        known.tools.get(place).cloned()
+        self.known()?.tool(name).cloned()
     }
 
     /// Puts up how it stands now.
@@ -323,7 +324,11 @@ impl Upstream {
 
     /// What the manifest says counts from now on.
     pub(super) fn take(&self, manifest: &Manifest, connection: Option<&Arc<Connection>>) {
-        let known = Arc::new(known(self.name(), manifest, &self.records, Unseen::Approve));
+        let known = known(self.name(), manifest, &self.records, Unseen::Approve);
+        let known = Arc::new(match self.known() {
+            Some(before) => known.sharing(&before),
+            None => known,
+        });
         let is_change = {
             let mut state = self.state();
             let is_change = state.known.as_ref() != Some(&known);

@@ -62,7 +62,7 @@ pub struct Offer {
     /// Rises with every change.
     pub revision: u64,
     /// The tools of all servers, sorted by name.
-    pub tools: Vec<OfferedTool>,
+    pub tools: Vec<Arc<OfferedTool>>,
     /// The skills of all servers, sorted by server and name.
     pub skills: Vec<OfferedSkill>,
     /// The servers, sorted by name.
