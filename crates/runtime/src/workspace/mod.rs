@@ -429,7 +429,7 @@ impl Workspace {
             skills,
             shadowed,
             skipped,
-            tools: Arc::clone(&self.gathered.tools),
+            tools: self.gathered.tools.clone(),
             categories: self.gathered.categories.clone(),
             tool_tokens: self.gathered.tokens,
         };
