@@ -261,7 +261,7 @@ impl Gateway {
         }
         let glance = self.with_workspace(|workspace| {
             let started = Self::started(principal);
-            let mut session = Session::create(workspace, Store::memory(), started)?;
+            let mut session = Session::create(workspace, Store::fleeting(), started)?;
             let root = session.turn(workspace)?.unwrap_or_default();
             let mark = |subject| Blob::of(&skills_for(&session, subject));
             let (prompts, resources) = (mark(Subject::User), mark(Subject::Model));

@@ -12,7 +12,7 @@ use crate::lock;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
     pub(super) server: Server,
-    pub(super) tools: Vec<OfferedTool>,
+    pub(super) tools: Vec<Arc<OfferedTool>>,
     pub(super) skills: Vec<OfferedSkill>,
 }
 
@@ -56,8 +56,7 @@ impl Board {
 }
 
 fn compose(parts: &BTreeMap<String, Part>, revision: u64) -> Offer {
-    let mut tools: Vec<OfferedTool> =
-        parts.values().flat_map(|part| part.tools.iter().cloned()).collect();
+    let mut tools: Vec<_> = parts.values().flat_map(|part| part.tools.iter().cloned()).collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     let skills = parts.values().flat_map(|part| part.skills.iter().cloned()).collect();
     let servers = parts.values().map(|part| part.server.clone()).collect();

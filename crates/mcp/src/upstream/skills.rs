@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
-use concertina_runtime::upstream::{Nobody, OfferedSkill};
+use concertina_runtime::upstream::{JsonText, Nobody, OfferedSkill};
 use concertina_types::{Digest, SkillId, canonical_json, limits};
 use serde_json::{Map, Value, json};
 
@@ -83,8 +83,8 @@ impl ServedSkill {
 }
 
 /// The skills in a server's list, and where each is kept.
-pub(super) fn offered(server: &str, entries: &[Value], records: &Records) -> Vec<OfferedSkill> {
-    let skills = entries.iter().filter_map(|entry| skill(server, entry));
+pub(super) fn offered(server: &str, entries: &[JsonText], records: &Records) -> Vec<OfferedSkill> {
+    let skills = entries.iter().filter_map(|entry| skill(server, &entry.value()));
     let offered = skills.map(|skill| {
         let kept = records.skill(&skill.digest());
         OfferedSkill {
@@ -147,7 +147,7 @@ impl Pool {
         let mut all = Vec::new();
         for (name, upstream) in &self.servers {
             let Some(known) = upstream.known() else { continue };
-            all.extend(known.skills.iter().filter_map(|entry| skill(name, entry)));
+            all.extend(known.skills.iter().filter_map(|entry| skill(name, &entry.value())));
         }
         all
     }

@@ -7,6 +7,7 @@ mod tools;
 mod trusted;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
@@ -260,8 +261,8 @@ impl Workspace {
         is_other && self.publish(self.snapshot.skills.clone(), self.snapshot.shadowed.clone())
     }
 
-    /// Keeps the catalogue in `store` and gives its address. Its text can be large: it is made for a
-    /// store that does not have it, and let go.
+    /// Keeps the catalogue in `store` and gives its address. Its text can be large: it is written for
+    /// a store that does not have it, and never held.
     pub fn stored_snapshot(&mut self, store: &Store) -> Result<Blob, RuntimeError> {
         let content = Arc::downgrade(&store.content);
         if let Some((blob, kept)) = &self.stored
@@ -269,11 +270,12 @@ impl Workspace {
         {
             return Ok(*blob);
         }
-        let text = serde_json::to_string(self.snapshot.as_ref()).map_err(|error| {
+        let snapshot = self.snapshot.as_ref();
+        let write = |out: &mut dyn Write| Ok(serde_json::to_writer(out, snapshot)?);
+        let blob = Blob::of_written(write).map_err(|error| {
             RuntimeError::Internal(format!("the catalogue cannot be stored: {error}"))
         })?;
-        store.content.put(text.as_bytes())?;
-        let blob = Blob::of(&text);
+        store.content.put_written(&blob, &write)?;
         self.stored = Some((blob, content));
         Ok(blob)
     }
@@ -421,7 +423,7 @@ impl Workspace {
             skills,
             shadowed,
             skipped,
-            tools: Arc::clone(&self.gathered.tools),
+            tools: self.gathered.tools.clone(),
             categories: self.gathered.categories.clone(),
             tool_tokens: self.gathered.tokens,
         };
