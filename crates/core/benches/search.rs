@@ -1,11 +1,24 @@
-//! How long it takes to build an index and to search it.
+//! How long it takes to build an index and to search it, and what it holds in memory.
+//!
+//! After the table of the benchmarks come percentiles of single searches: a table of medians says
+//! nothing of the slowest.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark may stop")]
+#![allow(clippy::print_stdout, reason = "the figures are the point")]
+
+use std::time::{Duration, Instant};
 
 use concertina_core::catalog::search::{Index, Kind, Query, SearchDocument};
 
+/// Counts what each benchmark allocates, at most and in all.
+#[global_allocator]
+static ALLOCATOR: divan::AllocProfiler = divan::AllocProfiler::system();
+
 fn main() {
     divan::main();
+    for count in [10_000, 30_000] {
+        percentiles(count);
+    }
 }
 
 /// Words with the skew of real text: a few are everywhere, most are rare.
@@ -53,7 +66,16 @@ fn documents(count: usize) -> Vec<SearchDocument> {
         .collect()
 }
 
+/// One changed document among so many.
 #[divan::bench(args = [1_000, 10_000, 22_000], sample_count = 5, sample_size = 1)]
+fn update(bencher: divan::Bencher, count: usize) {
+    let documents = documents(count);
+    let changed = documents.first().cloned().unwrap();
+    let index = Index::build(documents);
+    bencher.bench_local(|| index.updated([changed.clone()], &[]));
+}
+
+#[divan::bench(args = [1_000, 10_000, 22_000, 30_000], sample_count = 5, sample_size = 1)]
 fn build(bencher: divan::Bencher, count: usize) {
     let documents = documents(count);
     bencher.with_inputs(|| documents.clone()).bench_values(Index::build);
@@ -67,4 +89,24 @@ fn find_in_10_000(bencher: divan::Bencher, length: usize) {
     bencher
         .with_inputs(|| words(&mut seed, length) + "kbacodx kfigulax")
         .bench_local_refs(|text| index.find(&Query::new(text)));
+}
+
+/// The times of 4,000 searches of 3 to 40 words, one in ten with misspelt ones, among `count`
+/// documents.
+fn percentiles(count: usize) {
+    let index = Index::build(documents(count));
+    let mut seed = 5;
+    let mut times: Vec<Duration> = (0..4_000)
+        .map(|number| {
+            let length = [3, 6, 12, 40].into_iter().nth(number % 4).unwrap();
+            let misspelt = if number % 10 == 0 { "kbacodx kfigulax" } else { "" };
+            let text = words(&mut seed, length) + misspelt;
+            let start = Instant::now();
+            divan::black_box(index.find(&Query::new(&text)));
+            start.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
+    println!("find in {count}: p50 {:?}, p99 {:?}", at(50), at(99));
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::document::{Field, SearchDocument, SearchDocumentMeta};
 use super::text::{self, Form, Stems};
@@ -31,7 +32,7 @@ pub(super) struct Row {
     /// The terms of each `not_for`.
     pub(super) against: Box<[Box<[u32]>]>,
     /// What calls the document, in one piece each.
-    pub(super) called: Box<[(String, Called)]>,
+    pub(super) called: Box<[(Arc<str>, Called)]>,
 }
 
 /// How often a term stands in a field.
@@ -172,7 +173,7 @@ impl<'v> Analyser<'v> {
 }
 
 /// What calls a document, each piece once, as the surest sort that it is.
-fn called(document: &SearchDocument, name_key: String) -> Box<[(String, Called)]> {
+fn called(document: &SearchDocument, name_key: String) -> Box<[(Arc<str>, Called)]> {
     let last = document.name.rsplit('/').next().unwrap_or_default();
     let mut called = vec![
         (name_key, Called::Name),
@@ -183,5 +184,5 @@ fn called(document: &SearchDocument, name_key: String) -> Box<[(String, Called)]
     called.retain(|(name, _)| !name.is_empty());
     called.sort_by(|(a, x), (b, y)| a.cmp(b).then(y.cmp(x)));
     called.dedup_by(|(a, _), (b, _)| a == b);
-    called.into()
+    called.into_iter().map(|(name, called)| (name.into(), called)).collect()
 }

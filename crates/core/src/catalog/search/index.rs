@@ -37,7 +37,7 @@ pub struct Index {
     pub(super) alike: Alike,
     pub(super) name_words: Vec<NameWord>,
     /// The documents that each name calls, ascending.
-    pub(super) by_name: HashMap<String, Vec<(u32, Called)>>,
+    pub(super) by_name: HashMap<Arc<str>, Vec<(u32, Called)>>,
 }
 
 impl Index {
@@ -117,10 +117,10 @@ impl Index {
     }
 
     fn assemble(rows: Vec<Arc<Row>>, vocabulary: Arc<Vocabulary>, weights: Weights) -> Self {
-        let mut by_name: HashMap<String, Vec<(u32, Called)>> = HashMap::new();
+        let mut by_name: HashMap<Arc<str>, Vec<(u32, Called)>> = HashMap::new();
         for (number, row) in (0u32..).zip(&rows) {
             for (name, called) in &row.called {
-                by_name.entry(name.clone()).or_default().push((number, *called));
+                by_name.entry(Arc::clone(name)).or_default().push((number, *called));
             }
         }
         let mut index = Self {
@@ -164,30 +164,34 @@ fn postings(rows: &[Arc<Row>], terms: usize, weights: &Weights) -> Postings {
             || rows.iter().filter_map(|row| row.lengths.get(field)).filter(|length| **length > 0);
         lengths().sum::<u32>() as f32 / lengths().count().max(1) as f32
     });
-    let mut found = Vec::with_capacity(rows.iter().map(|row| row.counts.len()).sum());
-    for (document, row) in (0u32..).zip(rows) {
+    let per_time = |row: &Row| {
         let mut per_time = [0.0f32; FIELDS];
         for (((per_time, length), average), (weight, b)) in
             per_time.iter_mut().zip(row.lengths).zip(averages).zip(fields)
         {
             *per_time = weight / (1.0 - b + b * length as f32 / average.max(1.0));
         }
-        for counts in row.counts.chunk_by(|a, b| a.term == b.term) {
-            let Some(term) = counts.first().map(|count| count.term) else { continue };
-            if text::is_stop_number(term) {
-                continue;
-            }
-            let (mut sum, mut fields) = (0.0, 0);
-            for count in counts {
-                let per_time = per_time.get(usize::from(count.field)).copied();
-                sum += per_time.unwrap_or_default() * f32::from(count.times);
-                fields |= 1 << count.field;
-            }
-            let weight = sum * (weights.k1 + 1.0) / (weights.k1 + sum);
-            found.push((term, Posting { document, weight, fields }));
-        }
-    }
-    Postings::collect(terms, &found)
+        per_time
+    };
+    Postings::collect(terms, || {
+        (0u32..).zip(rows).flat_map(|(document, row)| {
+            let per_time = per_time(row);
+            row.counts.chunk_by(|a, b| a.term == b.term).filter_map(move |counts| {
+                let term = counts.first()?.term;
+                if text::is_stop_number(term) {
+                    return None;
+                }
+                let (mut sum, mut fields) = (0.0, 0);
+                for count in counts {
+                    let per_time = per_time.get(usize::from(count.field)).copied();
+                    sum += per_time.unwrap_or_default() * f32::from(count.times);
+                    fields |= 1 << count.field;
+                }
+                let weight = sum * (weights.k1 + 1.0) / (weights.k1 + sum);
+                Some((term, Posting::new(document, weight, fields)))
+            })
+        })
+    })
 }
 
 /// Words of names that are long enough to be misspelt, in alphabetical order.

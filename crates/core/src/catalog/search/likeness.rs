@@ -52,19 +52,23 @@ impl Likeness {
             .map(|holding| 1.0 + ((1.0 + all) / (1.0 + holding as f32)).ln())
             .collect();
         let rare = |term: u32| rarity.get(term as usize).copied().unwrap_or_default();
-        let mut found = Vec::new();
-        for (document, row) in exemplary() {
+        let scale = |row: &Row| {
             // Exact enough that the order of the terms does not show.
             let squares: f64 =
                 vector(row).map(|(term, weight)| f64::from(weight * rare(term)).powi(2)).sum();
             let length = squares.sqrt().max(f64::MIN_POSITIVE) as f32;
             let trust = (row.examples as f32 / EXAMPLES).min(1.0).powf(TRUST);
-            let scale = trust / length;
-            found.extend(vector(row).map(|(term, weight)| {
-                (term, Posting { document, weight: scale * weight * rare(term), fields: 0 })
-            }));
-        }
-        Self { postings: Postings::collect(terms, &found), rarity }
+            trust / length
+        };
+        let scales: Vec<f32> = exemplary().map(|(_, row)| scale(row)).collect();
+        let postings = Postings::collect(terms, || {
+            exemplary().zip(&scales).flat_map(|((document, row), scale)| {
+                vector(row).map(move |(term, weight)| {
+                    (term, Posting::new(document, scale * weight * rare(term), 0))
+                })
+            })
+        });
+        Self { postings, rarity }
     }
 
     /// Adds `weight` times the likeness of a request of these terms to the score of each document.
@@ -73,7 +77,7 @@ impl Likeness {
             let rarity = self.rarity.get(term as usize).copied().unwrap_or_default();
             for posting in self.postings.of(term) {
                 if let Some(score) = scores.get_mut(posting.document as usize) {
-                    *score += weight * rarity * posting.weight;
+                    *score += weight * rarity * posting.weight();
                 }
             }
         }

@@ -55,7 +55,6 @@ struct PhraseTerm {
 impl NotFor {
     /// The phrases of `rows`, which `index` holds already.
     pub(super) fn new(rows: &[Arc<Row>], index: &Index) -> Self {
-        let mut found = Vec::new();
         let mut phrases: Vec<Phrase> = Vec::new();
         let own = Field::Name.bit() | Field::Description.bit();
         for (document, row) in (0u32..).zip(rows) {
@@ -66,21 +65,21 @@ impl NotFor {
                     .map(|&term| PhraseTerm {
                         term,
                         rarity: index.rarity(term),
-                        tells: holds(term).is_none_or(|posting| posting.fields & own == 0),
+                        tells: holds(term).is_none_or(|posting| posting.fields() & own == 0),
                     })
                     .collect();
-                let telling = || terms.iter().filter(|term| term.tells);
-                let whole: f32 = telling().map(|term| term.rarity).sum();
-                let number = u32::try_from(phrases.len()).unwrap_or(u32::MAX);
-                found.extend(telling().map(|term| {
-                    let weight = term.rarity / whole;
-                    (term.term, Posting { document: number, weight, fields: 0 })
-                }));
                 let points_at = points_at(&terms, document, index);
                 phrases.push(Phrase { document, terms, points_at });
             }
         }
-        Self { shares: Postings::collect(index.vocabulary.len(), &found), phrases }
+        let shares = Postings::collect(index.vocabulary.len(), || {
+            (0u32..).zip(&phrases).flat_map(|(number, phrase)| {
+                let telling = || phrase.terms.iter().filter(|term| term.tells);
+                let whole: f32 = telling().map(|term| term.rarity).sum();
+                telling().map(move |term| (term.term, Posting::new(number, term.rarity / whole, 0)))
+            })
+        });
+        Self { shares, phrases }
     }
 
     fn of(&self, document: u32) -> &[Phrase] {
@@ -95,7 +94,7 @@ impl NotFor {
         for term in terms {
             for posting in term.number.map(|number| self.shares.of(number)).unwrap_or_default() {
                 if let Some(share) = met.get_mut(posting.document as usize) {
-                    *share += posting.weight;
+                    *share += posting.weight();
                 }
             }
         }
@@ -117,7 +116,7 @@ fn points_at(terms: &[PhraseTerm], from: u32, index: &Index) -> Option<u32> {
         .map(|term| (term.rarity, index.postings.of(term.term)))
         .filter(|(_, postings)| postings.len() <= POINTING)
         .flat_map(|(rarity, postings)| {
-            postings.iter().map(move |p| (p.document, rarity * p.weight))
+            postings.iter().map(move |p| (p.document, rarity * p.weight()))
         })
         .filter(|(document, _)| *document != from)
         .collect();
@@ -180,7 +179,7 @@ impl Index {
     /// How well a document holds what is wanted.
     fn closely(&self, document: u32, request: &Request<'_>, wanted: &[f32]) -> f32 {
         let points = request.terms.iter().zip(wanted).filter_map(|(term, wanted)| {
-            Some(wanted * term.weight * term.posting(self, document)?.weight)
+            Some(wanted * term.weight * term.posting(self, document)?.weight())
         });
         points.sum()
     }
@@ -213,7 +212,7 @@ impl Index {
         for term in &phrase.terms {
             all += term.rarity;
             let posting = self.postings.in_document(term.term, document);
-            if posting.is_some_and(|posting| posting.fields & telling != 0) {
+            if posting.is_some_and(|posting| posting.fields() & telling != 0) {
                 held += term.rarity;
             }
         }

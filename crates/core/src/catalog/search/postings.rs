@@ -1,13 +1,32 @@
 //! Which documents hold a term.
 
-/// That a term occurs in a document.
-#[derive(Debug, Clone, Copy)]
+/// How many of the low bits of a weight give way to the fields.
+const FIELD_BITS: u32 = 6;
+const FIELD_MASK: u32 = (1 << FIELD_BITS) - 1;
+
+/// That a term occurs in a document. There are millions, so weight and fields share four bytes: the
+/// weight keeps 17 of its 23 binary digits, far more than its figures are worth.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Posting {
     pub(super) document: u32,
+    weight_and_fields: u32,
+}
+
+impl Posting {
+    pub(super) fn new(document: u32, weight: f32, fields: u8) -> Self {
+        let weight = weight.to_bits() & !FIELD_MASK;
+        Self { document, weight_and_fields: weight | (u32::from(fields) & FIELD_MASK) }
+    }
+
     /// The saturated BM25F weight, without the rarity of the term.
-    pub(super) weight: f32,
-    /// A bit per [`Field`].
-    pub(super) fields: u8,
+    pub(super) fn weight(self) -> f32 {
+        f32::from_bits(self.weight_and_fields & !FIELD_MASK)
+    }
+
+    /// A bit per [`Field`](super::Field).
+    pub(super) fn fields(self) -> u8 {
+        u8::try_from(self.weight_and_fields & FIELD_MASK).unwrap_or_default()
+    }
 }
 
 /// The postings of every term, one after another.
@@ -28,16 +47,21 @@ impl Postings {
     }
 
     /// How `document` holds `term`.
-    pub(super) fn in_document(&self, term: u32, document: u32) -> Option<&Posting> {
+    pub(super) fn in_document(&self, term: u32, document: u32) -> Option<Posting> {
         let all = self.of(term);
-        all.get(all.binary_search_by_key(&document, |posting| posting.document).ok()?)
+        let at = all.binary_search_by_key(&document, |posting| posting.document).ok()?;
+        all.get(at).copied()
     }
 
-    /// Sorts `found` (pairs of a term and a posting, documents ascending) by term.
-    pub(super) fn collect(terms: usize, found: &[(u32, Posting)]) -> Self {
+    /// Sorts what `found` gives (pairs of a term and a posting, documents ascending) by term. It is
+    /// asked twice, to count and to place, so that nothing is held twice.
+    pub(super) fn collect<I: Iterator<Item = (u32, Posting)>>(
+        terms: usize,
+        found: impl Fn() -> I,
+    ) -> Self {
         let mut starts = vec![0u32; terms + 1];
-        for (term, _) in found {
-            if let Some(slot) = starts.get_mut(*term as usize + 1) {
+        for (term, _) in found() {
+            if let Some(slot) = starts.get_mut(term as usize + 1) {
                 *slot += 1;
             }
         }
@@ -47,11 +71,11 @@ impl Postings {
             *slot = sum;
         }
         let mut next = starts.clone();
-        let mut entries = vec![Posting { document: 0, weight: 0.0, fields: 0 }; found.len()];
-        for (term, posting) in found {
-            if let Some(at) = next.get_mut(*term as usize) {
+        let mut entries = vec![Posting::default(); sum as usize];
+        for (term, posting) in found() {
+            if let Some(at) = next.get_mut(term as usize) {
                 if let Some(entry) = entries.get_mut(*at as usize) {
-                    *entry = *posting;
+                    *entry = posting;
                 }
                 *at += 1;
             }

@@ -147,15 +147,15 @@ impl Index {
             if term.alike.is_empty() {
                 for posting in term.postings(self) {
                     if let Some(score) = words.get_mut(posting.document as usize) {
-                        *score += term.weight * posting.weight;
+                        *score += term.weight * posting.weight();
                     }
                 }
             } else {
                 best.start(self.len());
-                term.postings(self).for_each(|p| best.meet(p.document, term.weight * p.weight));
+                term.postings(self).for_each(|p| best.meet(p.document, term.weight * p.weight()));
                 for (other, weight) in &term.alike {
                     for posting in self.postings.of(other.term) {
-                        best.meet(posting.document, weight * posting.weight);
+                        best.meet(posting.document, weight * posting.weight());
                     }
                 }
                 best.drain(&mut words);
@@ -164,7 +164,8 @@ impl Index {
         self.not_for.lower(&request.terms, self.weights.not_for, &mut words);
         let mut scores = words.clone();
         self.likeness.add(&request.style, self.weights.likeness, &mut scores);
-        let named = self.by_name.get(&text::key(request.text)).map_or(&[][..], Vec::as_slice);
+        let named =
+            self.by_name.get(text::key(request.text).as_str()).map_or(&[][..], Vec::as_slice);
         let called = |document: u32| {
             let at = named.binary_search_by_key(&document, |&(number, _)| number).ok();
             at.and_then(|at| named.get(at)).map_or(Called::Not, |&(_, called)| called)

@@ -57,34 +57,34 @@ pub(super) struct Held {
 }
 
 impl Term {
-    fn counts(&self, posting: &Posting) -> bool {
+    fn counts(&self, posting: Posting) -> bool {
         // A misspelt word is read as a name, so it has to stand in one.
-        self.read_as.is_none() || posting.fields & Field::Name.bit() != 0
+        self.read_as.is_none() || posting.fields() & Field::Name.bit() != 0
     }
 
     /// The postings of the term itself.
     pub(super) fn postings<'i>(&self, index: &'i Index) -> impl Iterator<Item = &'i Posting> {
         let all = self.number.map(|number| index.postings.of(number)).unwrap_or_default();
-        all.iter().filter(|posting| self.counts(posting))
+        all.iter().filter(|posting| self.counts(**posting))
     }
 
     /// How `document` holds the term itself.
-    pub(super) fn posting<'i>(&self, index: &'i Index, document: u32) -> Option<&'i Posting> {
-        index.postings.in_document(self.number?, document).filter(|posting| self.counts(posting))
+    pub(super) fn posting(&self, index: &Index, document: u32) -> Option<Posting> {
+        index.postings.in_document(self.number?, document).filter(|posting| self.counts(*posting))
     }
 
     /// How `document` holds the term or a word like it, whichever counts most.
     pub(super) fn held(&self, index: &Index, document: u32) -> Option<Held> {
         let own = self.posting(index, document).map(|posting| Held {
-            points: self.weight * posting.weight,
+            points: self.weight * posting.weight(),
             weight: self.weight,
-            fields: posting.fields,
+            fields: posting.fields(),
             like: None,
         });
         let alike = self.alike.iter().filter_map(|(other, weight)| {
             let posting = index.postings.in_document(other.term, document)?;
-            let points = weight * posting.weight;
-            Some(Held { points, weight: *weight, fields: posting.fields, like: Some(other.word) })
+            let points = weight * posting.weight();
+            Some(Held { points, weight: *weight, fields: posting.fields(), like: Some(other.word) })
         });
         own.into_iter().chain(alike).max_by(|a, b| a.points.total_cmp(&b.points))
     }
