@@ -180,7 +180,7 @@ fn titled(name: &str, description: &str) -> String {
     if first.is_empty() { name.to_owned() } else { first.chars().take(160).collect() }
 }
 
-fn parameter_words(schema: &serde_json::Value) -> String {
+pub(crate) fn parameter_words(schema: &serde_json::Value) -> String {
     let properties = schema.get("properties").and_then(serde_json::Value::as_object);
     let words = properties.into_iter().flatten().map(|(name, property)| {
         let about =

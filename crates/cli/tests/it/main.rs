@@ -21,6 +21,7 @@ mod measures;
 mod opening;
 mod reading;
 mod reports;
+mod routing;
 mod run;
 mod schemas;
 mod sessions;
