@@ -13,6 +13,5 @@ mod merge;
 mod policy;
 mod procedure;
 mod search;
-mod search_routing;
 mod sentences;
 mod session;

@@ -33,6 +33,7 @@ mod llm_sse;
 mod llm_transport;
 mod reports;
 mod resources;
+mod routing;
 mod session;
 mod settings;
 mod sources;
