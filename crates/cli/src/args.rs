@@ -80,6 +80,9 @@ pub(crate) enum Command {
     /// Measure how well requests reach the tool that serves them
     #[command(subcommand)]
     Eval(EvalCommand),
+    /// Read figures off the logs of all sessions
+    #[command(subcommand)]
+    Stats(StatsCommand),
     /// Look at the MCP servers behind, log in to one, approve what changed
     #[command(subcommand)]
     Upstream(UpstreamCommand),
@@ -649,6 +652,13 @@ pub(crate) struct RouteArgs {
     /// Also rank by those of another one, and compare the two request by request
     #[arg(long, value_name = "FILE")]
     pub(crate) compare: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StatsCommand {
+    /// How often a search led to what was opened, what opening loaded, and how often permission
+    /// stopped a call
+    Routing,
 }
 
 #[derive(Debug, Args)]

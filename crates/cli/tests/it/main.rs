@@ -26,6 +26,7 @@ mod run;
 mod schemas;
 mod sessions;
 mod sources;
+mod stats;
 mod terminal;
 mod tools;
 mod touching;

@@ -136,6 +136,7 @@ fn every_command_writes_what_its_schema_says() {
                 "other.toml",
             ],
         ),
+        ("stats-routing", &["stats", "routing"]),
         ("tokens", &["tokens", "model.json"]),
         ("error", &["find", "--nonsense"]),
         ("error", &["run", ".", "A task", "--model", "nonsense"]),

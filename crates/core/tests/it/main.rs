@@ -12,6 +12,7 @@ mod listing;
 mod merge;
 mod policy;
 mod procedure;
+mod routing;
 mod search;
 mod sentences;
 mod session;

@@ -83,7 +83,8 @@ pub struct Intervals {
     pub wrongly_answered: Option<Interval>,
 }
 
-/// Of how many answerable requests the first document that serves them has which rank.
+/// How often something had which rank: of how many answerable requests the first document that serves
+/// them, of how many searches the hit that was opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Ranks {
     /// How many have rank 1, 2, and so on, up to 10.
@@ -145,9 +146,16 @@ impl Figures {
 
 impl Ranks {
     pub(super) fn of<'a>(group: impl Iterator<Item = (&'a Asked, &'a Outcome)>) -> Self {
+        let answerable = group.filter(|(asked, _)| !asked.serving.is_empty());
+        Self::count(answerable.map(|(asked, outcome)| outcome.first_rank(asked)))
+    }
+
+    /// Counts ranks, from 1; none is beyond all of them.
+    pub(crate) fn count(ranks: impl Iterator<Item = Option<usize>>) -> Self {
         let mut counted = Self { ranks: vec![0; RANKS], beyond: 0 };
-        for (asked, outcome) in group.filter(|(asked, _)| !asked.serving.is_empty()) {
-            let slot = outcome.first_rank(asked).and_then(|rank| counted.ranks.get_mut(rank - 1));
+        for rank in ranks {
+            let at = rank.and_then(|rank| rank.checked_sub(1));
+            let slot = at.and_then(|at| counted.ranks.get_mut(at));
             *slot.unwrap_or(&mut counted.beyond) += 1;
         }
         counted

@@ -50,6 +50,19 @@ impl Estimate {
         let effective = if variance > 0.0 { n * mean * (1.0 - mean) / variance } else { n };
         Some(Self { value: mean, interval: wilson(mean, effective.max(n)) })
     }
+
+    /// The share that `part` is of `whole`, none where that is nothing.
+    ///
+    /// ```
+    /// use concertina_runtime::eval::Estimate;
+    ///
+    /// assert_eq!(Estimate::share(1, 4), Estimate::of(&[1.0, 0.0, 0.0, 0.0]));
+    /// assert_eq!(Estimate::share(0, 0), None);
+    /// ```
+    pub fn share(part: usize, whole: usize) -> Option<Self> {
+        let (value, n) = (number(part) / number(whole), number(whole));
+        (whole > 0).then(|| Self { value, interval: wilson(value, n) })
+    }
 }
 
 fn wilson(mean: f64, n: f64) -> Interval {

@@ -39,6 +39,7 @@ mod settings;
 mod sources;
 mod sources_bad;
 mod sources_change;
+mod stats;
 mod tools_exec;
 mod tools_sqlite;
 mod touch;
