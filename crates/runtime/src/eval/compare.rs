@@ -56,7 +56,11 @@ type Pair<'a> = (&'a Asked, &'a Outcome, &'a Outcome);
 impl Route<'_> {
     /// Puts the same requests to a search with other `options`.
     pub fn compare(&self, options: &RouteOptions) -> Comparison {
-        let second = Route::of(self.set, options);
+        self.against(&Route::of(self.set, options))
+    }
+
+    /// Holds another search against this one. Both must have been asked the requests of one set.
+    pub fn against(&self, second: &Route<'_>) -> Comparison {
         let pairs: Vec<Pair<'_>> = self
             .pairs()
             .zip(&second.outcomes)

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use concertina_core::catalog::search::{Index, Query, SearchDocumentMeta};
+use concertina_core::catalog::search::{Answer, Hit, Index, Query, SearchDocumentMeta};
+use concertina_types::Ref;
 use serde::Serialize;
 
 use super::figures::Outcome;
-use super::labelled::{Asked, LabelledSet, place_of};
+use super::labelled::{Asked, LabelledSet, key_of, place_of};
 use super::quoted;
 
 /// The words that a confusion names.
@@ -97,16 +98,20 @@ fn most_frequent(words: BTreeMap<String, usize>) -> Vec<WinningWord> {
 
 /// Of the documents at `places`, the one that the request ranks highest.
 fn nearest(index: &Index, query: &str, places: &[usize]) -> Option<usize> {
-    let within = |meta: &SearchDocumentMeta| {
-        place_of(&meta.key).is_some_and(|place| places.binary_search(&place).is_ok())
-    };
-    let answer = index.find(&Query { text: query, limit: 1, kind: None, within: &within });
-    place_of(&answer.ranking().first()?.reference)
+    let best = best(index, query, places)?;
+    place_of(&best.reference)
 }
 
 /// The words of the request that count for the document at `place`.
 fn words(index: &Index, query: &str, place: usize) -> Vec<String> {
-    let within = |meta: &SearchDocumentMeta| place_of(&meta.key) == Some(place);
-    let answer = index.find(&Query { text: query, limit: 1, kind: None, within: &within });
-    answer.ranking().first().map(|hit| hit.matched.clone()).unwrap_or_default()
+    best(index, query, &[place]).map(|hit| hit.matched).unwrap_or_default()
+}
+
+/// The best hit among the documents at `places`.
+fn best(index: &Index, query: &str, places: &[usize]) -> Option<Hit> {
+    let keys: Vec<Ref> = places.iter().filter_map(|place| key_of(*place)).collect();
+    let within = |meta: &SearchDocumentMeta| keys.contains(&meta.key);
+    let Answer { hits, nearest, .. } =
+        index.find(&Query { text: query, limit: 1, kind: None, within: &within });
+    hits.into_iter().chain(nearest).next()
 }

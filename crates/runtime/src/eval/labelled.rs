@@ -119,19 +119,23 @@ impl Row {
             .unwrap_or(&self.name)
     }
 
-    /// It as a search sees it, under a key made of its place: an id can hold what a key cannot.
+    /// It as a search sees it, as the row at `place`.
     pub(super) fn document(&self, place: usize) -> Option<SearchDocument> {
-        // Equal scores stand in the order of the keys, which is that of the ids.
-        let key = Ref::Tool(ToolName::new(format!("row/{place:08}")).ok()?);
         Some(SearchDocument {
             description: self.description.clone(),
             parameters: self.params.clone(),
             body: self.body.clone(),
             examples: self.examples.clone(),
             not_for: self.not_for.clone(),
-            ..SearchDocument::new(key, Kind::Tool, self.name.as_str())
+            ..SearchDocument::new(key_of(place)?, Kind::Tool, self.name.as_str())
         })
     }
+}
+
+/// The key of the document of the row at `place`: an id can hold what a key cannot. Equal scores stand
+/// in the order of the keys, which is that of the ids.
+pub(super) fn key_of(place: usize) -> Option<Ref> {
+    Some(Ref::Tool(ToolName::new(format!("row/{place:08}")).ok()?))
 }
 
 /// The place of the row whose document has this key.
@@ -335,6 +339,11 @@ impl LabelledSet {
     /// The requests that are measured, as they were given.
     pub fn requests(&self) -> impl Iterator<Item = &Request> {
         self.asked.iter().map(|asked| &asked.request)
+    }
+
+    /// What is indexed: the document of each row, in the order of the rows.
+    pub fn documents(&self) -> impl Iterator<Item = SearchDocument> {
+        self.rows.iter().enumerate().filter_map(|(place, row)| row.document(place))
     }
 
     /// Requests with ids that the catalogue does not have.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use concertina_core::catalog::search::{Index, Query};
+use concertina_core::catalog::search::{Answer, Index, Query};
 use serde::Serialize;
 
 use super::confusion::{Confusion, confusions};
@@ -86,8 +86,16 @@ pub struct RouteReport {
 impl<'s> Route<'s> {
     /// Builds the index and asks every request once, in order.
     pub fn of(set: &'s LabelledSet, options: &RouteOptions) -> Self {
-        let rows = set.rows().iter().enumerate();
-        let documents: Vec<_> = rows.filter_map(|(place, row)| row.document(place)).collect();
+        Self::by(set, options, |index, query, _| index.find(query))
+    }
+
+    /// The same with `search` in place of the search by words.
+    pub fn by(
+        set: &'s LabelledSet,
+        options: &RouteOptions,
+        mut search: impl FnMut(&Index, &Query<'_>, &Request) -> Answer,
+    ) -> Self {
+        let documents: Vec<_> = set.documents().collect();
         let start = Instant::now();
         let index = Index::build_with(documents, options.weights.clone());
         let build = start.elapsed();
@@ -96,7 +104,7 @@ impl<'s> Route<'s> {
         let ask = |asked: &Asked| {
             let query = Query { limit, ..Query::new(&asked.request.query) };
             let start = Instant::now();
-            let answer = index.find(&query);
+            let answer = search(&index, &query, &asked.request);
             times.push(start.elapsed());
             let ranking = answer.ranking().iter().filter_map(|hit| place_of(&hit.reference));
             Outcome { ranking: ranking.collect(), enough: answer.enough }
