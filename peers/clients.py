@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from harness import CONCERTINA, MODULES, NODE, Place, case, equal, holds, main, program, serving
+from harness import CONCERTINA, MODULES, NODE, Place, case, equal, has_the_four, holds, main, program, serving
 from mcp import Client
 from today import called, opened, plain, through, words
 
@@ -24,8 +24,7 @@ async def inspector(place, *arguments, target=None, limit=45):
 async def inspector_lists_the_four_tools():
     async with Place(["everything"]) as place:
         listed = await inspector(place, "--method", "tools/list")
-        names = {tool["name"] for tool in listed["tools"]}
-        equal(sorted({"find", "open", "call", "close"} - names), [], "tools that are missing")
+        has_the_four(tool["name"] for tool in listed["tools"])
 
 
 @case
@@ -53,8 +52,7 @@ async def inspector_speaks_over_http():
     async with Place(["time"]) as place:
         async with serving(place) as url:
             listed = await inspector(place, "--method", "tools/list", target=[url])
-            names = {tool["name"] for tool in listed["tools"]}
-            equal(sorted({"find", "open", "call", "close"} - names), [], "tools that are missing")
+            has_the_four(tool["name"] for tool in listed["tools"])
             arguments = json.dumps({"tool": "time/convert_time", "args": CONVERSION})
             result = await inspector(
                 place, "--method", "tools/call", "--tool-name", "call", "--tool-args-json", arguments, target=[url])
@@ -66,8 +64,7 @@ async def inspector_of_the_new_era_lists_and_calls():
     async with Place(["time"]) as place:
         async with serving(place) as url:
             listed = await inspector(place, "--method", "tools/list", "--protocol-era", "modern", target=[url])
-            names = {tool["name"] for tool in listed["tools"]}
-            equal(sorted({"find", "open", "call", "close"} - names), [], "tools that are missing")
+            has_the_four(tool["name"] for tool in listed["tools"])
 
 
 @case
@@ -77,44 +74,45 @@ async def inspector_finds_no_fault_in_the_schemas():
 
 
 async def converts(client):
-    names = {tool.name for tool in (await client.list_tools()).tools}
-    equal(sorted({"find", "open", "call", "close"} - names), [], "tools that are missing")
+    has_the_four(tool.name for tool in (await client.list_tools()).tools)
     found = words(await client.call_tool("find", {"query": "convert a time between timezones"}))
     holds(found, "time/convert_time", "what was found")
     holds(words(await opened(client, "tool:time/convert_time")), "source_timezone", "the schema")
     holds(words(await called(client, "time/convert_time", CONVERSION)), "19:30", "the result")
 
 
+async def converts_over_stdio(mode, revision):
+    async with Place(["time"]) as place:
+        async with through(place, mode=mode) as client:
+            equal(client.protocol_version, revision, "the revision")
+            await converts(client)
+
+
+async def converts_over_http(mode, revision):
+    async with Place(["time"]) as place:
+        async with serving(place) as url, Client(url, mode=mode) as client:
+            equal(client.protocol_version, revision, "the revision")
+            await converts(client)
+
+
 @case
 async def python_client_2025_11_25_over_stdio():
-    async with Place(["time"]) as place:
-        async with through(place, mode="legacy") as client:
-            equal(client.protocol_version, "2025-11-25", "the revision")
-            await converts(client)
+    await converts_over_stdio("legacy", "2025-11-25")
 
 
 @case
 async def python_client_2025_11_25_over_http():
-    async with Place(["time"]) as place:
-        async with serving(place) as url, Client(url, mode="legacy") as client:
-            equal(client.protocol_version, "2025-11-25", "the revision")
-            await converts(client)
+    await converts_over_http("legacy", "2025-11-25")
 
 
 @case
 async def python_client_2026_07_28_over_stdio():
-    async with Place(["time"]) as place:
-        async with through(place, mode="auto") as client:
-            equal(client.protocol_version, "2026-07-28", "the revision")
-            await converts(client)
+    await converts_over_stdio("auto", "2026-07-28")
 
 
 @case
 async def python_client_2026_07_28_over_http():
-    async with Place(["time"]) as place:
-        async with serving(place) as url, Client(url, mode="auto") as client:
-            equal(client.protocol_version, "2026-07-28", "the revision")
-            await converts(client)
+    await converts_over_http("auto", "2026-07-28")
 
 
 @case
@@ -181,27 +179,22 @@ async def python_client_that_cannot_be_asked_gets_an_answer():
 
 @case
 async def python_client_hears_progress_over_http():
-    heard = []
-
-    async def progress(done, total, message):
-        heard.append(done)
-
-    async with Place(["everything"]) as place:
-        async with serving(place) as url, Client(url, mode="legacy") as client:
-            arguments = {"duration": 1, "steps": 4}
-            await called(client, "everything/trigger-long-running-operation", arguments, progress_callback=progress)
-    equal(heard, [1, 2, 3, 4], "progress")
+    await hears_progress("legacy")
 
 
 @case
 async def python_client_hears_progress_over_http_2026_07_28():
+    await hears_progress("auto")
+
+
+async def hears_progress(mode):
     heard = []
 
     async def progress(done, total, message):
         heard.append(done)
 
     async with Place(["everything"]) as place:
-        async with serving(place) as url, Client(url, mode="auto") as client:
+        async with serving(place) as url, Client(url, mode=mode) as client:
             arguments = {"duration": 1, "steps": 4}
             await called(client, "everything/trigger-long-running-operation", arguments, progress_callback=progress)
     equal(heard, [1, 2, 3, 4], "progress")

@@ -45,6 +45,10 @@ def holds(whole, part, what):
     assert part in whole, f"{what}: no {brief(part)} in {brief(whole)}"
 
 
+def has_the_four(names):
+    equal(sorted({"find", "open", "call", "close"} - set(names)), [], "tools that are missing")
+
+
 def brief(value):
     words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return words if len(words) <= 600 else f"{words[:600]}… ({len(words)} characters)"

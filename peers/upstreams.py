@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 
-from harness import Place, Skip, case, equal, holds, main
+from harness import Place, Skip, case, equal, has_the_four, holds, main
 from today import called, directly, opened, others, plain, schemas_in, through, words
 
 CONVERSION = {"source_timezone": "UTC", "time": "10:30", "target_timezone": "Asia/Tokyo"}
@@ -297,8 +297,7 @@ async def resources_of_a_server_are_passed_on():
 async def five_servers_stand_behind_one():
     async with Place(["everything", "filesystem", "memory", "git", "time"]) as place:
         async with through(place) as client:
-            names = {tool.name for tool in (await client.list_tools()).tools}
-            equal(sorted({"find", "open", "call", "close"} - names), [], "the four tools")
+            has_the_four(tool.name for tool in (await client.list_tools()).tools)
             root = words(await opened(client, "menu:"))
             for server in place.programs:
                 holds(root, server, "the menu of all servers")

@@ -320,7 +320,7 @@ pub(crate) struct FindArgs {
     /// How many hits
     #[arg(short, default_value_t = limits::FIND_HITS)]
     pub(crate) k: usize,
-    /// Only this kind: skill, tool, menu, example or evidence
+    /// Only this kind: skill, tool, section, menu, example or evidence
     #[arg(long)]
     pub(crate) kind: Option<String>,
     /// Search inside this, such as skill:NAME
@@ -329,7 +329,7 @@ pub(crate) struct FindArgs {
     /// Search as a person or as the model
     #[arg(long = "as", value_name = "WHO", default_value = "model")]
     pub(crate) reader: Who,
-    /// Say for each hit which words made it one
+    /// Say which words made each hit one, how the scores come about, and what beat what
     #[arg(long)]
     pub(crate) explain: bool,
 }

@@ -20,12 +20,17 @@ pub(crate) const GUARD: &str = "__guard";
 /// How long what still runs may hold up the end of the process.
 const SHUTDOWN: Duration = Duration::from_millis(500);
 
+/// Threads that wait for servers and clients. What takes its time has threads of its own; and every
+/// thread keeps for itself some of the memory that it once used, however many processors there are.
+const WAITING: usize = 2;
+
 /// What attends to servers while a command runs.
 static ATTENDED: OnceLock<(Runtime, Arc<Pool>)> = OnceLock::new();
 
 /// A runtime on which servers and clients are attended to.
 pub(crate) fn runtime() -> Result<Runtime, CliError> {
     Builder::new_multi_thread()
+        .worker_threads(WAITING)
         .enable_all()
         .build()
         .map_err(|error| CliError::new(Exit::Environment, "NO_RUNTIME", error.to_string()))

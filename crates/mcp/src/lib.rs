@@ -7,7 +7,13 @@
 //! `rmcp` is used here and nowhere else.
 
 mod cut;
+mod percent;
 mod says;
 pub mod server;
 pub mod upstream;
 pub mod wire;
+
+/// A lock is held for moments only, and what it guards is whole after any of them.
+fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use concertina_types::limits::{MESSAGE_BYTES, MESSAGES_UNDER_WAY, UPSTREAM_MESSAGE_BYTES};
 use rmcp::model::RequestId;
@@ -16,6 +16,8 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{mpsc, oneshot};
+
+use crate::lock;
 
 /// Lines read with a limit.
 #[derive(Debug)]
@@ -208,7 +210,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
     /// A second request with an id that is under way would be answered in the first one's name. One
     /// that was taken back is under way until its answer, which says so, was written.
     fn admit<Role: ServiceRole>(&self, message: &RxJsonRpcMessage<Role>) -> Result<(), String> {
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut under_way = lock(&self.under_way);
         if let RxJsonRpcMessage::<Role>::Request(request) = message {
             if under_way.len() >= MESSAGES_UNDER_WAY {
                 let words = format!("{MESSAGES_UNDER_WAY} requests are under way; wait for some");
@@ -241,7 +243,7 @@ where
             _ => None,
         };
         if let Some(id) = answered {
-            self.under_way.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            lock(&self.under_way).remove(&id);
         }
         let text = serde_json::to_string(&item).map_err(io::Error::other);
         let out = self.out.clone();

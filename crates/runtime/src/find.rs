@@ -1,12 +1,12 @@
 //! Searching a workspace and a session.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use concertina_core::catalog::search::{Hit, Kind, SearchDocument};
-use concertina_core::catalog::{SkillEntry, Snapshot};
+use concertina_core::catalog::search::{Hit, Index, Kind, SearchDocument, Weights};
+use concertina_core::catalog::{Category, SkillEntry, Snapshot, ToolEntry};
 use concertina_format::skill::{Section, sections};
-use concertina_types::{LineIndex, LineRange, Ref};
+use concertina_types::{Digest, LineIndex, LineRange, Ref, SkillId, ToolName};
 
 use crate::workspace::LoadedSkill;
 
@@ -32,65 +32,205 @@ pub struct Found {
     pub enough: bool,
     /// The nearest things, where they are not.
     pub nearest: Vec<Hit>,
+    /// Where to look instead, where they are not: the categories that can be opened.
+    pub browse: Vec<Ref>,
 }
 
-/// Documents made from skills, by the skill's path, kept while its file stays the same, so that a
-/// change of one skill reads one file.
-#[derive(Debug, Default)]
-pub(crate) struct Texts(HashMap<Arc<str>, Vec<SearchDocument>>);
+/// What can be searched: everything, and the headings inside the skills.
+#[derive(Debug)]
+pub(crate) struct Indexes {
+    /// Skills, examples, tools and categories.
+    pub(crate) things: Index,
+    /// The sections of skills by their headings. They are apart so that a skill of many sections
+    /// does not change how rare a word is.
+    pub(crate) sections: Index,
+}
 
-impl Texts {
-    /// Forgets the skills in the files `changed`.
-    pub(crate) fn forget(&mut self, changed: &[Arc<str>]) {
+/// What the indexes hold, so that a change of one skill reads one file and cuts one text into terms.
+#[derive(Debug, Default)]
+pub(crate) struct Indexed {
+    /// By the skill's path.
+    skills: HashMap<Arc<str>, IndexedSkill>,
+    tools: HashMap<ToolName, (Digest, String)>,
+    categories: BTreeMap<String, Category>,
+    indexes: Option<Arc<Indexes>>,
+    /// Whether anything may have changed since.
+    is_stale: bool,
+}
+
+#[derive(Debug)]
+struct IndexedSkill {
+    id: SkillId,
+    head: Digest,
+    keys: Vec<Ref>,
+}
+
+/// What differs from what the indexes hold.
+#[derive(Default)]
+struct Changes {
+    things: Vec<SearchDocument>,
+    sections: Vec<SearchDocument>,
+    gone: Vec<Ref>,
+}
+
+impl Indexed {
+    /// Says that the catalogue was looked at again and that the skills in the files `changed` are
+    /// others than before.
+    pub(crate) fn invalidate(&mut self, changed: &[Arc<str>]) {
+        self.is_stale = true;
         for path in changed {
-            self.0.remove(path);
+            if let Some(skill) = self.skills.get_mut(path) {
+                // No file has this digest: it is read again.
+                skill.head = Digest::of(&[]);
+            }
         }
     }
 
-    /// The documents of every skill, example and category of `snapshot`; `read` gives the whole
-    /// skill.
-    pub(crate) fn documents(
+    /// The indexes of `snapshot`; `read` gives a whole skill.
+    pub(crate) fn indexes(
+        &mut self,
+        snapshot: &Snapshot,
+        weights: &Weights,
+        read: &dyn Fn(&SkillEntry) -> Option<LoadedSkill>,
+    ) -> Arc<Indexes> {
+        if let Some(indexes) = self.indexes.as_ref().filter(|_| !self.is_stale) {
+            return Arc::clone(indexes);
+        }
+        let changes = self.changes(snapshot, read);
+        let indexes = match self.indexes.take() {
+            None => Arc::new(Indexes {
+                things: Index::build_with(changes.things, weights.clone()),
+                sections: Index::build_with(changes.sections, weights.clone()),
+            }),
+            Some(indexes) if changes.is_empty() => indexes,
+            Some(before) => Arc::new(Indexes {
+                things: before.things.updated(changes.things, &changes.gone),
+                sections: before.sections.updated(changes.sections, &changes.gone),
+            }),
+        };
+        self.is_stale = false;
+        self.indexes = Some(Arc::clone(&indexes));
+        indexes
+    }
+
+    fn changes(
         &mut self,
         snapshot: &Snapshot,
         read: &dyn Fn(&SkillEntry) -> Option<LoadedSkill>,
-    ) -> Vec<SearchDocument> {
-        let mut known = std::mem::take(&mut self.0);
-        let mut all = Vec::new();
+    ) -> Changes {
+        let mut changes = Changes::default();
+        let mut before = std::mem::take(&mut self.skills);
         for entry in &snapshot.skills {
-            let documents = known
-                .remove(&entry.path)
-                .unwrap_or_else(|| skill_documents(entry, read(entry).as_ref()));
-            all.extend(documents.iter().cloned());
-            self.0.insert(entry.path.clone(), documents);
+            let known = before.remove(&entry.path);
+            if let Some(known) = known.filter(|known| known.is_still(entry)) {
+                self.skills.insert(Arc::clone(&entry.path), known);
+                continue;
+            }
+            let loaded = read(entry);
+            let things = skill_documents(entry, loaded.as_ref());
+            let sections = loaded.as_ref().map(heading_documents).unwrap_or_default();
+            let keys = things.iter().chain(&sections).map(|document| document.key.clone());
+            let skill =
+                IndexedSkill { id: entry.id.clone(), head: entry.head, keys: keys.collect() };
+            self.skills.insert(Arc::clone(&entry.path), skill);
+            changes.things.extend(things);
+            changes.sections.extend(sections);
         }
+        self.tool_changes(snapshot, &mut changes);
         for (name, category) in &snapshot.categories {
-            let mut document =
-                SearchDocument::new(Ref::Menu(name.clone()), Kind::Menu, name.as_str());
-            document.description = format!("{}. {}", category.title, category.description);
-            document.title = titled(name, &document.description);
-            all.push(document);
+            if self.categories.get(name) != Some(category) {
+                changes.things.push(category_document(name, category));
+            }
         }
-        all
+        let gone = self.categories.keys().filter(|name| !snapshot.categories.contains_key(*name));
+        changes.gone.extend(gone.cloned().map(Ref::Menu));
+        self.categories.clone_from(&snapshot.categories);
+        // Whatever is made anew under its old key is not gone.
+        let keys: HashSet<&Ref> = self.skills.values().flat_map(|skill| &skill.keys).collect();
+        let old = before.into_values().flat_map(|skill| skill.keys);
+        changes.gone.extend(old.filter(|key| !keys.contains(key)));
+        changes
+    }
+
+    fn tool_changes(&mut self, snapshot: &Snapshot, changes: &mut Changes) {
+        let mut before = std::mem::take(&mut self.tools);
+        for tool in &snapshot.tools {
+            let now = (tool.digest, tool.category.clone());
+            if before.remove(&tool.name).as_ref() != Some(&now) {
+                changes.things.push(tool_document(tool));
+            }
+            self.tools.insert(tool.name.clone(), now);
+        }
+        changes.gone.extend(before.into_keys().map(Ref::Tool));
     }
 }
 
-/// The documents of tools, made one by one: there can be thousands.
-pub(crate) fn tool_documents(snapshot: &Snapshot) -> impl Iterator<Item = SearchDocument> {
-    snapshot.tools.iter().map(|tool| {
-        let mut document =
-            SearchDocument::new(Ref::Tool(tool.name.clone()), Kind::Tool, tool.name.as_str());
-        let schema = tool.parameters.value();
-        let about = titled(tool.name.as_str(), &tool.description);
-        document.title = match parameter_names(&schema).as_str() {
-            "" => about,
-            names => format!("{about} Arguments: {names}"),
-        };
-        document.description.clone_from(&tool.description);
-        document.parameters = parameter_words(&schema);
-        document.tags.extend(tool.title.clone());
-        document.group.clone_from(&tool.category);
-        document
-    })
+impl IndexedSkill {
+    fn is_still(&self, entry: &SkillEntry) -> bool {
+        self.id == entry.id && self.head == entry.head
+    }
+}
+
+impl Changes {
+    fn is_empty(&self) -> bool {
+        self.things.is_empty() && self.sections.is_empty() && self.gone.is_empty()
+    }
+}
+
+fn category_document(name: &str, category: &Category) -> SearchDocument {
+    let mut document = SearchDocument::new(Ref::Menu(name.to_owned()), Kind::Menu, name);
+    document.description = format!("{}. {}", category.title, category.description);
+    document.title = titled(name, &document.description);
+    document
+}
+
+/// The sections of a skill by their headings.
+fn heading_documents(skill: &LoadedSkill) -> Vec<SearchDocument> {
+    let line_of = LineIndex::new(&skill.body);
+    let mut path: Vec<&Section> = Vec::new();
+    let parts = sections(&skill.body);
+    let body = skill.body.trim_end().len();
+    let documents = parts.iter().filter_map(|section| {
+        path.retain(|above| above.level < section.level);
+        let above: Vec<&str> = path.iter().map(|section| section.title.as_str()).collect();
+        path.push(section);
+        // The title of the whole leads to nothing that the skill itself does not lead to.
+        let is_whole = skill.body.get(..section.span.start).unwrap_or_default().trim().is_empty()
+            && section.span.end >= body;
+        if is_whole {
+            return None;
+        }
+        let line = line_of.position(&skill.body, section.span.start).line;
+        let mut document = heading_document(&skill.entry.id, section, &above, line.into());
+        document.group = skill.entry.id.to_string();
+        Some(document)
+    });
+    documents.collect()
+}
+
+/// A section by its heading and those above it.
+fn heading_document(id: &SkillId, section: &Section, above: &[&str], line: u64) -> SearchDocument {
+    let key = Ref::Skill { id: id.clone(), part: Some(section.slug.clone()), lines: None };
+    let mut document = SearchDocument::new(key, Kind::Section, section.title.as_str());
+    let titles: Vec<&str> = above.iter().copied().chain([section.title.as_str()]).collect();
+    document.title = format!("{} (line {line})", titles.join(" > "));
+    document
+}
+
+fn tool_document(tool: &ToolEntry) -> SearchDocument {
+    let mut document =
+        SearchDocument::new(Ref::Tool(tool.name.clone()), Kind::Tool, tool.name.as_str());
+    let schema = tool.parameters.value();
+    let about = titled(tool.name.as_str(), &tool.description);
+    document.title = match parameter_names(&schema).as_str() {
+        "" => about,
+        names => format!("{about} Arguments: {names}"),
+    };
+    document.description.clone_from(&tool.description);
+    document.parameters = parameter_words(&schema);
+    document.tags.extend(tool.title.clone());
+    document.group.clone_from(&tool.category);
+    document
 }
 
 /// How many parameters a hit names.
@@ -126,8 +266,14 @@ fn skill_documents(entry: &SkillEntry, loaded: Option<&LoadedSkill>) -> Vec<Sear
     entry.id.plugin().unwrap_or_default().clone_into(&mut document.group);
     document.body = loaded.map(|skill| skill.body.clone()).unwrap_or_default();
     let mut documents = vec![document];
-    for (at, example) in loaded.iter().flat_map(|skill| skill.document.examples.iter().enumerate())
-    {
+    documents.extend(loaded.map(example_documents).into_iter().flatten());
+    documents
+}
+
+/// The examples of a skill.
+pub(crate) fn example_documents(skill: &LoadedSkill) -> Vec<SearchDocument> {
+    let entry = &skill.entry;
+    let documents = skill.document.examples.iter().enumerate().map(|(at, example)| {
         let key = Ref::Skill {
             id: entry.id.clone(),
             part: Some(format!("examples/{}", at + 1)),
@@ -137,9 +283,9 @@ fn skill_documents(entry: &SkillEntry, loaded: Option<&LoadedSkill>) -> Vec<Sear
         document.tags.clone_from(&example.tags);
         document.body = example.text.clone().unwrap_or_default();
         document.group = entry.id.to_string();
-        documents.push(document);
-    }
-    documents
+        document
+    });
+    documents.collect()
 }
 
 /// The sections of one skill, for a search inside it.
@@ -162,12 +308,10 @@ pub(crate) fn section_documents(skill: &LoadedSkill) -> Vec<SearchDocument> {
     }
     for section in &parts {
         path.retain(|above| above.level < section.level);
+        let above: Vec<&str> = path.iter().map(|section| section.title.as_str()).collect();
         path.push(section);
-        let id = skill.entry.id.clone();
-        let key = Ref::Skill { id, part: Some(section.slug.clone()), lines: None };
-        let mut document = SearchDocument::new(key, Kind::Skill, section.title.as_str());
-        let titles: Vec<&str> = path.iter().map(|section| section.title.as_str()).collect();
-        document.title = format!("{} (line {})", titles.join(" > "), line_of(section.span.start));
+        let line = line_of(section.span.start);
+        let mut document = heading_document(&skill.entry.id, section, &above, line);
         section.span.of(&skill.body).clone_into(&mut document.body);
         documents.push(document);
     }

@@ -1,7 +1,7 @@
 //! Small records below the state directory: written whole or not at all, for this person's eyes.
 
 use std::fs;
-use std::io::{ErrorKind, Write as _};
+use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,15 +31,19 @@ pub fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<(), RuntimeEr
         code: "NOT_SAVED",
         message: format!("{} cannot be written: {error}; it is as it was", path.display()),
     };
-    let text = serde_json::to_string_pretty(record)
-        .map_err(|error| RuntimeError::Internal(error.to_string()))?;
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).map_err(failed)?;
     }
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
     let draft = path.with_extension(format!("{}-{number}.new", std::process::id()));
     let written = create(&draft)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .and_then(|file| {
+            // Never as one text: what a server brings can be large.
+            let mut file = BufWriter::new(file);
+            serde_json::to_writer_pretty(&mut file, record)?;
+            file.flush()?;
+            file.get_ref().sync_all()
+        })
         .and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         let _ = fs::remove_file(&draft);

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use concertina_types::Digest;
+use concertina_types::{Blob, Digest};
 
 use crate::files::{absolute, create_private_dir, create_temporary, sync_dir};
 use crate::memory::lock;
-use crate::{ContentStore, StoreError};
+use crate::{ContentStore, StoreError, Writing};
 
 /// Files `DIR/ab/cdef…`, where `abcdef…` are the hexadecimal digits of the SHA-256.
 ///
@@ -45,12 +45,15 @@ impl FileContent {
         self.dir.join(first).join(rest)
     }
 
-    fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write(path: &Path, write: Writing<'_>) -> Result<(), StoreError> {
         if let Some(shelf) = path.parent() {
             create_private_dir(shelf)?;
         }
-        let (mut file, temporary) = create_temporary(path)?;
-        let written = file.write_all(bytes).and_then(|()| fs::rename(&temporary, path));
+        let (file, temporary) = create_temporary(path)?;
+        let mut file = BufWriter::new(file);
+        let written = write(&mut file)
+            .and_then(|()| file.flush())
+            .and_then(|()| fs::rename(&temporary, path));
         written.map_err(|error| {
             // The write failed; that the remains could not be removed adds nothing.
             let _ = fs::remove_file(&temporary);
@@ -61,17 +64,24 @@ impl FileContent {
 
 impl ContentStore for FileContent {
     fn put(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
-        let digest = Digest::of(bytes);
-        let path = self.path(&digest);
+        let blob = Blob { digest: Digest::of(bytes), bytes: bytes.len() as u64 };
+        self.put_written(&blob, &|out| out.write_all(bytes))?;
+        Ok(blob.digest)
+    }
+
+    fn put_written(&self, blob: &Blob, write: Writing<'_>) -> Result<(), StoreError> {
+        let path = self.path(&blob.digest);
         // Comparing, not just looking for the name: putting content again mends a damaged file.
-        let kept = fs::metadata(&path).is_ok_and(|file| file.len() == bytes.len() as u64)
-            && fs::read(&path).is_ok_and(|kept| kept == bytes);
+        let kept = fs::metadata(&path).is_ok_and(|file| file.len() == blob.bytes)
+            && File::open(&path)
+                .and_then(|file| write(&mut Compared(BufReader::new(file))))
+                .is_ok();
         if !kept {
-            Self::write(&path, bytes)?;
+            Self::write(&path, write)?;
         }
         // Content that was there may not be on the disk yet either.
-        lock(&self.unsynced).insert(digest);
-        Ok(digest)
+        lock(&self.unsynced).insert(blob.digest);
+        Ok(())
     }
 
     fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
@@ -105,6 +115,25 @@ impl ContentStore for FileContent {
             sync_dir(shelf)?;
         }
         unsynced.clear();
+        Ok(())
+    }
+}
+
+/// A file that takes what it holds, and refuses anything else.
+struct Compared(BufReader<File>);
+
+impl Write for Compared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let held = self.0.fill_buf()?;
+        let length = held.len().min(bytes.len());
+        if held.get(..length) != bytes.get(..length) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        self.0.consume(length);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -30,14 +30,16 @@ mod memory;
 mod small;
 mod sqlite;
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use concertina_types::{Digest, Draft, Event, SessionId, Timestamp, verify_chain};
+use concertina_types::{Blob, Digest, Draft, Event, SessionId, Timestamp, verify_chain};
 
 pub use content::FileContent;
 pub use error::StoreError;
 pub use memory::MemoryStore;
+use memory::NoContent;
 use small::BySize;
 pub use sqlite::SqliteEvents;
 
@@ -92,10 +94,22 @@ pub trait EventStore: Send + Sync {
     fn sessions(&self) -> Result<Vec<SessionSummary>, StoreError>;
 }
 
+/// Writes the same bytes whenever it is called.
+pub type Writing<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+
 /// Bytes by their digest.
 pub trait ContentStore: Send + Sync {
     /// Keeps `bytes`, which survive the end of this process once this returns.
     fn put(&self, bytes: &[u8]) -> Result<Digest, StoreError>;
+
+    /// The same for what `write` writes, whose address is `blob`. Content that is too large to be
+    /// held as a whole is written piece by piece; the default gathers it.
+    fn put_written(&self, blob: &Blob, write: Writing<'_>) -> Result<(), StoreError> {
+        let mut bytes = Vec::new();
+        write(&mut bytes)
+            .map_err(|source| StoreError::io(Path::new(&blob.digest.hex()), source))?;
+        self.put(&bytes).map(drop)
+    }
 
     /// The bytes with this digest, checked against it; `None` where there are none.
     fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError>;
@@ -127,6 +141,12 @@ impl Store {
     pub fn memory() -> Self {
         let memory = Arc::new(MemoryStore::default());
         Self { events: memory.clone(), content: memory }
+    }
+
+    /// A store that is gone with the process and keeps no content: for a session to look at, in which
+    /// nothing is opened or read again.
+    pub fn fleeting() -> Self {
+        Self { events: Arc::new(MemoryStore::default()), content: Arc::new(NoContent) }
     }
 
     /// The store below `home`: `events.db` with what is small, and `content/` with the rest.

@@ -6,10 +6,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use concertina_types::Digest;
+use concertina_types::{Blob, Digest};
 use rusqlite::{OptionalExtension as _, params};
 
-use crate::{ContentStore, FileContent, SqliteEvents, StoreError};
+use crate::{ContentStore, FileContent, SqliteEvents, StoreError, Writing};
 
 /// Content up to this size, in bytes, is kept in the database: what most arguments, results and
 /// answers stay below. Rows beyond a few pages make a database slower than files.
@@ -45,6 +45,15 @@ impl ContentStore for BySize {
             Ok(Vec::<()>::new())
         })?;
         Ok(digest)
+    }
+
+    fn put_written(&self, blob: &Blob, write: Writing<'_>) -> Result<(), StoreError> {
+        if blob.bytes > SMALL as u64 {
+            return self.large.put_written(blob, write);
+        }
+        let mut bytes = Vec::new();
+        write(&mut bytes).map_err(|source| StoreError::io(self.small.path(), source))?;
+        self.put(&bytes).map(drop)
     }
 
     fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {

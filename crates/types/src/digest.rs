@@ -1,6 +1,7 @@
 //! Content addresses.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -133,5 +134,38 @@ impl Blob {
     /// The address of `text`.
     pub fn of(text: &str) -> Self {
         Self { digest: Digest::of(text.as_bytes()), bytes: text.len() as u64 }
+    }
+
+    /// The address of what `write` writes, which is never held as a whole.
+    ///
+    /// ```
+    /// use concertina_types::Blob;
+    /// let blob = Blob::of_written(|out| out.write_all(b"hel").and_then(|()| out.write_all(b"lo")));
+    /// assert_eq!(blob.unwrap(), Blob::of("hello"));
+    /// ```
+    pub fn of_written(
+        write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let mut hashing = Hashing { hasher: Sha256::new(), bytes: 0 };
+        write(&mut hashing)?;
+        Ok(Self { digest: Digest(hashing.hasher.finalize().into()), bytes: hashing.bytes })
+    }
+}
+
+/// What is written becomes a digest.
+struct Hashing {
+    hasher: Sha256,
+    bytes: u64,
+}
+
+impl io::Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -29,6 +30,8 @@ const TOOLS: usize = 5_000;
 const TOOL_SERVERS: usize = 10;
 /// Until a server's tools must be there.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// Between two looks whether they are.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The project's own bars.
 const ADDED_P50_MS: f64 = 2.0;
@@ -175,6 +178,7 @@ fn memory(programs: &Programs, rows: &mut Vec<Row>) -> Outcome<()> {
         if Instant::now() >= end {
             return Err(format!("{last} was not there: {opened}").into());
         }
+        thread::sleep(PAUSE);
     }
     for arguments in [
         json!({"name": "find", "arguments": {"query": "the thing with number 77"}}),
@@ -203,6 +207,8 @@ impl Place {
         let mut text = String::new();
         for (name, argv) in servers {
             let (program, rest) = argv.split_first().ok_or("a server without a program")?;
+            // Servers that are started with the same words count as one.
+            let rest = [rest, &["--name".to_owned(), name.clone()]].concat();
             // What JSON writes of strings and lists of strings is TOML too.
             writeln!(
                 text,

@@ -6,7 +6,7 @@ use concertina_core::catalog::listing;
 use concertina_core::catalog::search::nearest_names;
 use concertina_core::context::SizeClass;
 use concertina_core::policy::Reason;
-use concertina_core::session::visibility;
+use concertina_core::session::{visibility, visible_skills};
 use concertina_runtime::{FindRequest, Found, Session, Workspace, touch};
 use concertina_tokens::O200k;
 use concertina_types::{Ref, RefError, SkillId, Subject, Tokens, limits};
@@ -164,10 +164,7 @@ fn what_is_in_it(workspace: &Workspace, session: &Session, id: &SkillId) -> Vec<
 /// How the index shows it to the model.
 fn where_it_is_listed(session: &Session, id: &SkillId, visible: bool) -> Reason {
     let world = session.world();
-    let listed = session.snapshot().skills.iter().filter(|entry| {
-        let reference = Ref::skill(entry.id.clone());
-        visibility(session.state(), &world, &reference, Subject::Model).visible
-    });
+    let listed = visible_skills(session.state(), &world, Subject::Model);
     let budget = session.settings().listing_budget();
     let used = |id: &SkillId| session.state().used.get(id).copied().unwrap_or_default();
     let listing = listing::full(listed, &budget, &used, &O200k);

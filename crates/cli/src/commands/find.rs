@@ -1,13 +1,13 @@
 //! `concertina find QUERY`.
 
-use concertina_core::catalog::search::{Hit, Kind};
+use concertina_core::catalog::search::{Explained, Explanation, Hit, Kind, Points};
 use concertina_runtime::FindRequest;
 use concertina_types::Ref;
 use serde_json::{Value, json};
 
 use crate::args::FindArgs;
 use crate::error::CliError;
-use crate::output::{Output, fitting_table, table};
+use crate::output::{Output, count, fitting_table, table};
 use crate::place;
 
 pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
@@ -24,12 +24,23 @@ pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
     if let Some(refusal) = reply.refusal {
         return Err(refusal.into());
     }
+    let explanation = if args.explain {
+        let subject = place::origin(args.reader).subject;
+        session.explain_search(&mut workspace, subject, &request)?.ok()
+    } else {
+        None
+    };
     if out.is_json() {
-        out.json(&json!({
+        let mut answer = json!({
             "hits": found.hits.iter().map(shown).collect::<Vec<_>>(),
             "enough": found.enough,
             "nearest": found.nearest.iter().map(shown).collect::<Vec<_>>(),
-        }))?;
+            "browse": found.browse.iter().map(Ref::to_string).collect::<Vec<_>>(),
+        });
+        if let (Some(explanation), Some(answer)) = (&explanation, answer.as_object_mut()) {
+            answer.insert("explanation".to_owned(), explained(explanation));
+        }
+        out.json(&answer)?;
         return Ok(0);
     }
     let hits = if found.enough { &found.hits } else { &found.nearest };
@@ -44,16 +55,136 @@ pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
         })
         .collect();
     out.raw(&if args.explain { table(&rows, &[0]) } else { fitting_table(rows, &[0]) })?;
+    if let Some(explanation) = &explanation {
+        out.raw(&reading(explanation))?;
+    }
+    if let Some(browse) = browse(&found.browse) {
+        out.say(browse);
+    }
     Ok(0)
+}
+
+/// Categories that are named where nothing fits.
+const BROWSE: usize = 8;
+
+fn browse(menus: &[Ref]) -> Option<String> {
+    let (first, rest) = menus.split_at_checked(BROWSE).unwrap_or((menus, &[]));
+    let names: Vec<String> = first.iter().map(Ref::to_string).collect();
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    (!names.is_empty()).then(|| format!("look into: {}{more}", names.join(", ")))
+}
+
+/// How the request was read, where each score comes from, and how far the best hit is from the floor.
+fn reading(explanation: &Explanation) -> String {
+    let mut text =
+        String::from("\nwhat each word of the request counts, and where its points are\n");
+    let best: Vec<&Explained> = explanation.ranked.iter().take(COMPARED).collect();
+    let mut head: Vec<String> = vec!["word".into(), "counts".into()];
+    head.extend(best.iter().map(|hit| hit.reference.to_string()));
+    let mut rows = vec![head];
+    for term in &explanation.terms {
+        let also = term.read_as.iter().map(String::as_str).chain(term.alike.iter().copied());
+        let also: Vec<&str> = also.take(ALSO).collect();
+        let word = match also.as_slice() {
+            [] => term.word.clone(),
+            also => format!("{} ({})", term.word, also.join(", ")),
+        };
+        let mut row = vec![word, format!("{:.2}", term.weight)];
+        row.extend(best.iter().map(|hit| {
+            let points = hit.points.iter().find(|points| points.word == term.word);
+            points.map_or_else(|| "-".to_owned(), cell)
+        }));
+        rows.push(row);
+    }
+    let mut sums = |name: &str, of: &dyn Fn(&Explained) -> String| {
+        let mut row = vec![name.to_owned(), String::new()];
+        row.extend(best.iter().map(|hit| of(hit)));
+        if row.iter().skip(2).any(|cell| !cell.is_empty()) {
+            rows.push(row);
+        }
+    };
+    let unless_zero = |value: f32, sign: &str| {
+        if value > 0.0 { format!("{sign}{value:.2}") } else { String::new() }
+    };
+    sums("like its examples", &|hit| unless_zero(hit.likeness, ""));
+    sums("not for this", &|hit| unless_zero(hit.lowered, "-"));
+    sums("put below", &|hit| hit.below.as_ref().map(Ref::to_string).unwrap_or_default());
+    sums("is its name", &|hit| if hit.called { "yes".to_owned() } else { String::new() });
+    text.push_str(&table(&rows, &[1]));
+    if let Some(floor) = &explanation.confidence {
+        let verdict = if floor.is_enough() { "enough" } else { "not enough" };
+        let line = format!(
+            "\n{verdict}: {:.2} of {:.2} needed (score {:.2}, in the name {:.2}, rarest word {:.2}, \
+             {}, {:.0} % of the request)\n",
+            floor.reached,
+            floor.needed,
+            floor.score,
+            floor.named,
+            floor.rarest,
+            count(usize::from(floor.matched), "word"),
+            100.0 * floor.share,
+        );
+        text.push_str(&line);
+    }
+    text
+}
+
+/// Hits that are compared side by side.
+const COMPARED: usize = 3;
+/// Words that are named as read in the place of another.
+const ALSO: usize = 3;
+
+fn cell(points: &Points) -> String {
+    let fields: Vec<&str> = points.fields.iter().map(|field| field.as_str()).collect();
+    let like = points.like.map(|word| format!("{word}, ")).unwrap_or_default();
+    format!("{:.2} ({like}{})", points.points, fields.join(", "))
+}
+
+fn explained(explanation: &Explanation) -> Value {
+    json!({
+        "terms": explanation.terms.iter().map(|term| json!({
+            "word": term.word,
+            "read_as": term.read_as,
+            "alike": term.alike,
+            "weight": rounded(term.weight),
+        })).collect::<Vec<_>>(),
+        "ranked": explanation.ranked.iter().map(|hit| json!({
+            "ref": hit.reference,
+            "score": rounded(hit.score),
+            "called": hit.called,
+            "points": hit.points.iter().map(|points| json!({
+                "word": points.word,
+                "like": points.like,
+                "fields": points.fields.iter().map(|field| field.as_str()).collect::<Vec<_>>(),
+                "points": rounded(points.points),
+            })).collect::<Vec<_>>(),
+            "likeness": rounded(hit.likeness),
+            "lowered": rounded(hit.lowered),
+            "below": hit.below,
+        })).collect::<Vec<_>>(),
+        "floor": explanation.confidence.map(|floor| json!({
+            "needed": rounded(floor.needed),
+            "reached": rounded(floor.reached),
+            "score": rounded(floor.score),
+            "named": rounded(floor.named),
+            "rarest": rounded(floor.rarest),
+            "matched": floor.matched,
+            "share": rounded(floor.share),
+        })),
+    })
 }
 
 fn shown(hit: &Hit) -> Value {
     json!({
         "ref": hit.reference,
         "kind": hit.kind.as_str(),
-        "score": (f64::from(hit.score) * 1_000.0).round() / 1_000.0,
+        "score": rounded(hit.score),
         "title": hit.title,
         "matched": hit.matched,
         "why": hit.why,
     })
+}
+
+fn rounded(value: f32) -> f64 {
+    (f64::from(value) * 1_000.0).round() / 1_000.0
 }

@@ -5,7 +5,7 @@ use concertina_core::catalog::{Loaded, SkillEntry, listing};
 use concertina_core::policy::OWNER;
 use concertina_core::policy::Reason;
 use concertina_core::procedure;
-use concertina_core::session::{State, World, visibility};
+use concertina_core::session::{State, World, visibility, visible_skills};
 use concertina_format::skill::sections;
 use concertina_runtime::{LoadedSkill, RuntimeError, Workspace};
 use concertina_tokens::O200k;
@@ -211,10 +211,7 @@ fn render(
         Some(Who::User) => Subject::User,
         _ => Subject::Model,
     };
-    let visible =
-        world.snapshot.skills.iter().filter(|entry| {
-            visibility(state, world, &Ref::skill(entry.id.clone()), subject).visible
-        });
+    let visible = visible_skills(state, world, subject);
     let budget = world.settings.listing_budget();
     let listing = listing::full(visible, &budget, &|_| (0, 0), &O200k);
     if out.is_json() {

@@ -1,6 +1,7 @@
 //! `concertina tool list|show|menu`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use concertina_core::catalog::ToolEntry;
 use concertina_core::session::{Visibility, visibility};
@@ -41,7 +42,7 @@ fn list(
         .snapshot()
         .tools
         .iter()
-        .map(|tool| (tool, seen(tool)))
+        .map(|tool| (tool.as_ref(), seen(tool)))
         .filter(|(_, seen)| all || seen.visible)
         .collect();
     let why = |seen: &Visibility| {
@@ -118,7 +119,7 @@ fn menu(
                     .strip_prefix(name.as_str())
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
-            let double = |tool: &&ToolEntry| {
+            let double = |tool: &&Arc<ToolEntry>| {
                 below(&tool.category) && doubles.contains_key(tool.name.as_str())
             };
             *tools = tools.saturating_sub(snapshot.tools.iter().filter(double).count());

@@ -1,6 +1,7 @@
 //! `concertina tool lint`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use concertina_core::catalog::ToolEntry;
 use concertina_format::lint::{Synonyms, Tool, lint_tools, synonyms};
@@ -17,12 +18,12 @@ const HELP: &str = "keep one: deny the other in [policy], pin the better one wit
 
 /// Tools with their schemas as values, to be compared.
 pub(super) struct Compared<'a> {
-    tools: &'a [ToolEntry],
+    tools: &'a [Arc<ToolEntry>],
     schemas: Vec<Value>,
 }
 
 impl<'a> Compared<'a> {
-    pub(super) fn new(tools: &'a [ToolEntry]) -> Self {
+    pub(super) fn new(tools: &'a [Arc<ToolEntry>]) -> Self {
         let schemas = tools.iter().map(|tool| tool.parameters.value()).collect();
         Self { tools, schemas }
     }

@@ -8,7 +8,7 @@ use concertina_types::{Digest, OpenMode, Permissions, SkillId, ToolName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::schema::Schema;
+use super::json_text::JsonText;
 
 /// Where a skill comes from. The order is the one in which scopes are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -196,10 +196,10 @@ pub struct ToolEntry {
     /// What it does.
     pub description: String,
     /// The JSON Schema of its arguments.
-    pub parameters: Schema,
+    pub parameters: JsonText,
     /// The JSON Schema of its structured result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<Schema>,
+    pub output: Option<JsonText>,
     /// The menu category it sits in; empty means the root.
     pub category: String,
     /// What it can do to the world.

@@ -5,15 +5,15 @@
 //! model sees, within a budget, and [`Snapshot::diff`] into what changed since.
 
 mod entry;
+mod json_text;
 pub mod listing;
 mod merge;
-mod schema;
 pub mod search;
 mod sentences;
 mod snapshot;
 
 pub use entry::{Danger, Loaded, NeedsSkill, Scope, SkillEntry, ToolEntry};
+pub use json_text::JsonText;
 pub use merge::{Merged, Precedence, merge};
-pub use schema::Schema;
 pub use sentences::{essence, sentences};
 pub use snapshot::{Category, Diff, Shadowed, Skipped, Snapshot};

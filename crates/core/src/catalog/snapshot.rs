@@ -49,8 +49,8 @@ pub struct Snapshot {
     pub shadowed: Vec<Shadowed>,
     /// What was found and left out.
     pub skipped: Vec<Skipped>,
-    /// The tools, sorted by name. Catalogues that differ in skills only share them.
-    pub tools: Arc<Vec<ToolEntry>>,
+    /// The tools, sorted by name. Catalogues share those that are the same in each.
+    pub tools: Vec<Arc<ToolEntry>>,
     /// The categories of tools, by name.
     pub categories: BTreeMap<String, Category>,
     /// What all tool definitions together take: exact for a catalogue that may be shown without
@@ -93,7 +93,7 @@ impl Snapshot {
     /// The tool called `name`.
     pub fn tool(&self, name: &ToolName) -> Option<&ToolEntry> {
         let at = self.tools.binary_search_by(|entry| entry.name.cmp(name)).ok()?;
-        self.tools.get(at)
+        self.tools.get(at).map(AsRef::as_ref)
     }
 
     /// What a listing of `self` would show otherwise than one of `earlier`, among the skills that

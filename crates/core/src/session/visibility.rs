@@ -1,6 +1,7 @@
 //! Who may see what, and why. Listing, searching, opening and calling all ask here.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use concertina_types::{OpenMode, Ref, SkillId, Subject, ToolName, limits};
 use serde::Serialize;
@@ -53,7 +54,7 @@ pub(super) fn meant<'a>(
     if let Some(tool) = world.snapshot.tool(written) {
         return Some(tool);
     }
-    let ends = |entry: &&ToolEntry| {
+    let ends = |entry: &&Arc<ToolEntry>| {
         entry.name.as_str().rsplit_once('/').is_some_and(|(_, last)| last == written.as_str())
     };
     let (mut visible, mut folded) = (Vec::new(), Vec::new());
@@ -342,10 +343,21 @@ pub(super) fn is_direct(world: &World<'_>) -> bool {
         && snapshot.tool_tokens.0.saturating_mul(10) <= world.settings.window
 }
 
+/// The skills that `subject` may open, by name.
+pub fn visible_skills<'a>(
+    state: &State,
+    world: &World<'a>,
+    subject: Subject,
+) -> impl Iterator<Item = &'a SkillEntry> {
+    let shown =
+        move |entry: &&SkillEntry| skill(state, world, entry, subject).effect != Effect::Deny;
+    world.snapshot.skills.iter().filter(shown)
+}
+
 /// The tools that may be called now, by name.
 pub fn visible_tools<'a>(state: &State, world: &World<'a>) -> Vec<&'a ToolEntry> {
     let shown = |entry: &&ToolEntry| tool(state, world, entry).effect != Effect::Deny;
-    world.snapshot.tools.iter().filter(shown).collect()
+    world.snapshot.tools.iter().map(AsRef::as_ref).filter(shown).collect()
 }
 
 /// The categories that can be opened next, with the number of tools inside.

@@ -58,8 +58,7 @@ fn c06_what_the_model_may_not_see_changes_nothing_for_it() {
         catalogue
             .skills
             .push(SkillEntry { model_disabled: true, ..skill("zoo", "Counts animals.") });
-        Arc::make_mut(&mut catalogue.tools)
-            .push(ToolEntry { needs_skill: NeedsSkill::Any, ..tool("zz") });
+        catalogue.tools.push(Arc::new(ToolEntry { needs_skill: NeedsSkill::Any, ..tool("zz") }));
     });
     assert_eq!(bench.disclosed(), "");
     // A skill that becomes hidden is one that is gone.
@@ -71,7 +70,7 @@ fn c06_what_the_model_may_not_see_changes_nothing_for_it() {
 fn c06_new_tools_are_shown_once() {
     let mut bench = bench(2, 3);
     bench.turn();
-    bench.change(|catalogue| Arc::make_mut(&mut catalogue.tools).push(tool("zip")));
+    bench.change(|catalogue| catalogue.tools.push(Arc::new(tool("zip"))));
     assert_eq!(bench.disclosed(), "<tools>\n+ tool:zip: Does zip.\n</tools>");
     assert_eq!(bench.disclosed(), "");
 }

@@ -1,6 +1,7 @@
 //! What tests are told with: skills, tools, a clock, and a bench that applies commands.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use concertina_core::catalog::{
     Danger, Loaded, NeedsSkill, Scope, SkillEntry, Snapshot, ToolEntry,
@@ -81,7 +82,12 @@ pub(crate) fn snapshot(mut skills: Vec<SkillEntry>, mut tools: Vec<ToolEntry>) -
     skills.sort_by(|a, b| a.id.cmp(&b.id));
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     let tool_tokens = tools.iter().map(|tool| count(tool.parameters.text())).sum();
-    Snapshot { skills, tools: tools.into(), tool_tokens, ..Snapshot::default() }
+    Snapshot {
+        skills,
+        tools: tools.into_iter().map(Arc::new).collect(),
+        tool_tokens,
+        ..Snapshot::default()
+    }
 }
 
 /// A session with its log, its texts and its clock.

@@ -1,7 +1,7 @@
 //! Finding: what matches, what does not, in which order and with which reason.
 
 use concertina_core::catalog::search::{
-    Answer, Field, Index, Kind, Query, SearchDocument, nearest_names,
+    Answer, Field, Index, Kind, Query, SearchDocument, Weights, nearest_names,
 };
 use concertina_types::Ref;
 use proptest::prelude::*;
@@ -235,6 +235,142 @@ fn unknown_names_get_a_few_suggestions() {
     assert_eq!(nearest_names("report", many.iter().map(String::as_str), 4).len(), 4);
 }
 
+#[test]
+fn b07_a_request_is_read_in_words_that_mean_the_same_in_either_language() {
+    let index = Index::build([
+        skill("trips", "Plans a journey by train"),
+        skill("退款", "给顾客退款"),
+        skill("fishing", "Where to fish"),
+    ]);
+    for (text, found, why) in [
+        ("railway tour", "skill:trips", "(like train)"),
+        ("坐火车旅行", "skill:trips", "火车 (like train)"),
+        ("refund", "skill:退款", "refund (like 退款)"),
+    ] {
+        let answer = index.find(&Query::new(text));
+        assert_eq!(names(&answer)[0], found, "{text}");
+        let best = &answer.ranking()[0];
+        assert!(best.why.contains(why), "{text}: {}", best.why);
+    }
+    // A word that is there counts for more than one that is like it.
+    let index = Index::build([skill("a", "Books a trip"), skill("b", "Books a journey")]);
+    assert_eq!(names(&index.find(&Query::new("journey"))), ["skill:b", "skill:a"]);
+}
+
+#[test]
+fn requests_like_the_examples_find_what_the_examples_belong_to() {
+    let with = |name: &str, examples: &[&str]| SearchDocument {
+        examples: examples.iter().map(|&example| example.into()).collect(),
+        ..skill(name, "Keeps records")
+    };
+    let moods = [
+        "I feel low",
+        "I am so tired of it",
+        "why do I always lose",
+        "I feel bad about it",
+        "I keep failing",
+    ];
+    let bills = [
+        "who has not paid",
+        "list open bills",
+        "which bills are late",
+        "late payers",
+        "bills by month",
+    ];
+    let index = Index::build([with("diary", &moods), with("ledger", &bills)]);
+    let answer = index.find(&Query::new("why am I always so tired"));
+    assert_eq!(names(&answer)[0], "skill:diary");
+    // Stop words alone are no sign.
+    assert!(names(&index.find(&Query::new("why do I"))).is_empty());
+}
+
+#[test]
+fn of_two_that_refuse_each_others_work_the_one_that_is_asked_for_comes_first() {
+    let plan = SearchDocument {
+        not_for: vec!["setting exercises".into()],
+        ..skill("lesson-plan", "Writes a lesson plan with goals and key points for a lesson")
+    };
+    let test = SearchDocument {
+        not_for: vec!["writing a lesson plan".into()],
+        ..skill("exercise-set", "Sets exercises with answers on the key points")
+    };
+    let open =
+        |document: &SearchDocument| SearchDocument { not_for: Vec::new(), ..document.clone() };
+    let request = "The lesson plan with goals for the lesson is done, now exercises on it.";
+    let plain = Index::build([open(&plan), open(&test)]);
+    assert_eq!(names(&plain.find(&Query::new(request)))[0], "skill:lesson-plan");
+    let index = Index::build([plan, test]);
+    let query = Query::new(request);
+    assert_eq!(names(&index.find(&query))[0], "skill:exercise-set");
+    let explanation = index.explain(&query);
+    assert_eq!(explanation.ranked[1].below, Some("skill:exercise-set".parse().unwrap()));
+    assert!(explanation.ranked[0].below.is_none());
+    let other = "Exercises are done, now a lesson plan with goals for the lesson.";
+    assert_eq!(names(&index.find(&Query::new(other)))[0], "skill:lesson-plan");
+}
+
+#[test]
+fn l12_an_explanation_adds_up() {
+    let index = shop();
+    for text in ["parcel that never arived", "refnuds", "the buyer wants a reimbursement", "海报"]
+    {
+        let query = Query::new(text);
+        let (answer, explanation) = (index.find(&query), index.explain(&query));
+        assert_eq!(explanation.ranked.len(), answer.ranking().len(), "{text}");
+        let confidence = explanation.confidence.unwrap();
+        assert!(confidence.share > 0.0 && confidence.share <= 1.0 + 1e-6, "{text}: {confidence:?}");
+        for (explained, hit) in explanation.ranked.iter().zip(answer.ranking()) {
+            assert_eq!(explained.reference, hit.reference);
+            let sum: f32 = explained.points.iter().map(|points| points.points).sum();
+            let sum = sum + explained.likeness - explained.lowered;
+            assert!(
+                (sum - explained.score).abs() < 1e-3 || explained.below.is_some(),
+                "{text}: {sum} {explained:?}"
+            );
+        }
+    }
+    assert!(index.explain(&Query::new("zeppelin")).confidence.is_none());
+}
+
+#[test]
+fn q01_the_exact_name_ranks_first() {
+    let index = Index::build(
+        (0..200)
+            .map(|n| {
+                let mut document = skill(&format!("deploy-{n}"), "deploy deploy deploy");
+                document.examples = vec!["deploy to production".into(); 5];
+                document
+            })
+            .chain([skill("deploy", "")]),
+    );
+    for text in ["deploy", "Deploy!", "skill:deploy", "DEPLOY"] {
+        assert_eq!(names(&index.find(&Query::new(text)))[0], "skill:deploy", "{text}");
+    }
+}
+
+#[test]
+fn q03_case_and_punctuation_do_not_matter_and_words_are_whole() {
+    let index = Index::build([skill("airport-transfer", "Brings people to the airport")]);
+    for text in ["AIRPORT", "airport!", "air-port", "airPort"] {
+        assert_eq!(names(&index.find(&Query::new(text))), ["skill:airport-transfer"], "{text}");
+    }
+    for text in ["port", "air", "trans", "rings"] {
+        assert!(names(&index.find(&Query::new(text))).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn q04_a_request_without_words_finds_nothing_and_is_quick_about_it() {
+    let index = shop();
+    let huge = "🦀 ".repeat(2_000_000);
+    let mixed = "\u{7}\u{1b}[31m 海报\u{200b} постер afişi ポスター ".repeat(50_000);
+    for text in ["", " \t\n", "…!?—", "🦀🦀🦀", "\u{0}\u{7f}", huge.as_str()] {
+        let answer = index.find(&Query::new(text));
+        assert!(!answer.enough && answer.ranking().is_empty());
+    }
+    assert_eq!(names(&index.find(&Query::new(&mixed)))[0], "skill:海报设计");
+}
+
 /// Few words, so that documents share them.
 fn sentence() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
@@ -244,10 +380,12 @@ fn sentence() -> impl Strategy<Value = String> {
 }
 
 fn document() -> impl Strategy<Value = SearchDocument> {
-    (0u8..12, sentence(), sentence(), prop::collection::vec(sentence(), 0..3)).prop_map(
-        |(number, description, body, not_for)| SearchDocument {
+    let lists = (prop::collection::vec(sentence(), 0..3), prop::collection::vec(sentence(), 0..3));
+    (0u8..12, sentence(), sentence(), lists).prop_map(
+        |(number, description, body, (not_for, examples))| SearchDocument {
             body,
             not_for,
+            examples,
             ..skill(&format!("name-{number}"), &description)
         },
     )
@@ -257,7 +395,84 @@ fn all(text: &str) -> Query<'_> {
     Query { limit: usize::MAX, ..Query::new(text) }
 }
 
+/// BM25F from its definition, over names and descriptions of plain words.
+fn naive(documents: &[(String, String)], request: &str) -> Vec<f64> {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let weights = Weights::default();
+    let (k1, b) = (f64::from(weights.k1), f64::from(weights.b_short));
+    let fields: Vec<[Vec<String>; 2]> =
+        documents.iter().map(|(name, about)| [words(name), words(about)]).collect();
+    let average = |field: usize| {
+        let lengths: Vec<f64> =
+            fields.iter().map(|f| f[field].len() as f64).filter(|length| *length > 0.0).collect();
+        (lengths.iter().sum::<f64>() / lengths.len().max(1) as f64).max(1.0)
+    };
+    let mut asked = words(request);
+    asked.sort();
+    asked.dedup();
+    let all = documents.len() as f64;
+    let score = |document: &[Vec<String>; 2]| -> f64 {
+        let points = asked.iter().map(|word| {
+            let holding =
+                fields.iter().filter(|f| f.iter().any(|field| field.contains(word))).count() as f64;
+            let rarity = (1.0 + (all - holding + 0.5) / (holding + 0.5)).ln();
+            let times: f64 = [weights.name, weights.description]
+                .iter()
+                .enumerate()
+                .map(|(field, weight)| {
+                    let times = document[field].iter().filter(|own| *own == word).count() as f64;
+                    let length = document[field].len() as f64;
+                    f64::from(*weight) * times / (1.0 - b + b * length / average(field))
+                })
+                .sum();
+            rarity * times * (k1 + 1.0) / (k1 + times)
+        });
+        points.sum()
+    };
+    fields.iter().map(score).collect()
+}
+
+/// Words without inflection, and none of which means what another one means.
+fn plain(least: usize) -> impl Strategy<Value = String> {
+    let word =
+        prop::sample::select(vec!["zebra", "llama", "yak", "gnu", "emu", "okapi", "tapir", "lynx"]);
+    prop::collection::vec(word, least..7).prop_map(|words| words.join(" "))
+}
+
 proptest! {
+    #[test]
+    fn scores_are_those_of_the_definition(
+        documents in prop::collection::vec((plain(2), plain(0)), 1..12),
+        request in plain(1),
+    ) {
+        let index = Index::build(documents.iter().enumerate().map(|(number, (name, about))| {
+            let key = format!("skill:d{number}").parse().unwrap();
+            SearchDocument { description: about.clone(), ..SearchDocument::new(key, Kind::Skill, name.as_str()) }
+        }));
+        let expected = naive(&documents, &request);
+        let answer = index.find(&all(&request));
+        prop_assert_eq!(answer.ranking().len(), expected.iter().filter(|score| **score > 0.0).count());
+        for hit in answer.ranking() {
+            let number: usize = hit.reference.to_string()["skill:d".len()..].parse().unwrap();
+            prop_assert!((f64::from(hit.score) - expected[number]).abs() < 1e-3, "{:?} {}", hit, expected[number]);
+        }
+    }
+
+    #[test]
+    fn an_updated_index_is_the_one_that_would_be_built(
+        before in prop::collection::vec(document(), 0..10),
+        changed in prop::collection::vec(document(), 0..6),
+        gone in prop::collection::vec(0u8..12, 0..4),
+        text in sentence(),
+    ) {
+        let gone: Vec<Ref> = gone.iter().map(|n| format!("skill:name-{n}").parse().unwrap()).collect();
+        let updated = Index::build(before.clone()).updated(changed.clone(), &gone);
+        let kept = before.into_iter().filter(|document| !gone.contains(&document.key));
+        let built = Index::build(kept.chain(changed));
+        prop_assert_eq!(updated.len(), built.len());
+        prop_assert_eq!(updated.find(&all(&text)), built.find(&all(&text)));
+    }
+
     #[test]
     fn not_for_never_raises(mut document in document(), rest in prop::collection::vec(document(), 0..8), text in sentence()) {
         document.name = "probe".into();

@@ -1,13 +1,5 @@
 //! `concertina.toml`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    reason = "a test may fail by panicking"
-)]
-
 use concertina_format::config::{
     Config, ConfigOrigin, Danger, NeedsSkill, PolicySetting, SourceProfile, Tier, ToolKind, parse,
     parse_onto,

@@ -1,17 +1,5 @@
 //! `docs/skill-format.md` says what the tables of the crate say.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests read files and the clock, say what they skip, and fail by panicking"
-)]
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

@@ -1,13 +1,5 @@
 //! Arguments, variables and commands in a body.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    reason = "a test may fail by panicking"
-)]
-
 use std::collections::BTreeMap;
 
 use concertina_format::expand::{

@@ -1,17 +1,5 @@
 //! The fuzz targets on mutated seeds: the same bytes on every run, for some seconds.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests read files and the clock, say what they skip, and fail by panicking"
-)]
-
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};

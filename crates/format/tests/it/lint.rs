@@ -1,17 +1,5 @@
 //! What is said about skills that work and could work better.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests read files and the clock, say what they skip, and fail by panicking"
-)]
-
 use std::time::{Duration, Instant};
 
 use concertina_format::lint::{Summary, compare, lint};

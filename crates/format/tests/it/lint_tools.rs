@@ -1,7 +1,5 @@
 //! Tools that a model cannot tell apart, and tools that say what they should not.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail by panicking")]
-
 use concertina_format::lint::{Tool, lint_tools, synonyms};
 use serde_json::{Value, json};
 

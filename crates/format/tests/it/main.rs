@@ -1,3 +1,10 @@
+#![cfg(test)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::string_slice,
+    reason = "tests read files and the clock, and fail by panicking"
+)]
 //! Tests of the crate, by subject.
 
 mod config;

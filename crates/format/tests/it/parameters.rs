@@ -1,13 +1,5 @@
 //! Arguments against what is declared.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    reason = "a test may fail by panicking"
-)]
-
 use concertina_format::parameters::{
     DEPTH, ERRORS, ParameterError, check, check_schema, schema, unsupported_keywords,
 };

@@ -1,18 +1,6 @@
 //! Cases that other programs' tests and bug reports name, by their id: D discovery and parsing, V
 //! validation, B field reports. `docs/skill-format.md` says which test holds which case.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests read files and the clock, say what they skip, and fail by panicking"
-)]
-
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,5 @@
 //! What a repair or an escape must not carry past its reader: security keys and hidden characters.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
-
 use concertina_format::skill::{Document, Mode, Origin, Parsed, parse};
 
 const DISABLE: &str = "disable-model-invocation";

@@ -1,17 +1,5 @@
 //! What the keys of a SKILL.md mean.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests read files and the clock, say what they skip, and fail by panicking"
-)]
-
 use concertina_format::skill::{Document, Mode, Origin, codes::Code, parse};
 use concertina_types::{NetworkScope, OnUnexpected, OpenMode, PathScope};
 use serde_json::json;

@@ -1,17 +1,5 @@
 //! Each way in which a SKILL.md is broken, and what a careful reader makes of it.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests read files and the clock, say what they skip, and fail by panicking"
-)]
-
 use std::fmt::Write as _;
 
 use concertina_format::skill::{Mode, Origin, Parsed, Status, parse};

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use concertina_core::policy::Effect;
-use concertina_core::session::Settings;
 use concertina_types::{Blob, limits};
 use rmcp::model::{Prompt, Resource, ResourceTemplate};
 use serde::de::DeserializeOwned;
@@ -128,10 +126,4 @@ fn is_shaped(uri: &str, template: &str) -> bool {
         }
     }
     left.ends_with(rest)
-}
-
-/// Whether `principal` may have what `server` brings under `name`. It counts as a tool of that name.
-pub(super) fn is_allowed(settings: &Settings, principal: &str, server: &str, name: &str) -> bool {
-    let reference = format!("tool:{server}/{name}");
-    settings.policy.decide(principal, &reference).effect == Effect::Allow
 }

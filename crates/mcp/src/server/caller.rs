@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::lock;
 use crate::cut::cut;
+use crate::lock;
 
 /// What has to stand before the answer of a call.
 pub(super) type Notes = Arc<Mutex<Vec<String>>>;

@@ -197,9 +197,7 @@ impl Connection {
             let desk = self.plain_desk(request).await?;
             return self.visible_at(&desk).await.map_err(|error| broken(&error));
         }
-        let principal = request.principal.clone();
-        let glance = self.apart(move |gateway| gateway.glance(&principal)).await;
-        glance.map(|glance| tools::listed(&glance.session)).map_err(|error| broken(&error))
+        self.glance(request, |_, glance| Ok(tools::listed(&glance.session))).await
     }
 
     /// The same, for a look that begins nothing.

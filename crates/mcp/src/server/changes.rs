@@ -10,7 +10,7 @@ use rmcp::{ErrorData, RoleServer, model::Tool};
 
 use super::connection::{Connection, Request};
 use super::gateway::{Exposure, Gateway};
-use super::lock;
+use crate::lock;
 
 /// The mark of a list: what is our own, and what servers bring.
 type Mark = Option<(Blob, Option<Blob>)>;
@@ -40,8 +40,8 @@ impl Connection {
     /// Which lists became others since the last look. A list that nobody looked at has not changed.
     async fn changed(&self, request: &Request) -> Changed {
         self.gateway.look().await;
-        let principal = request.principal.clone();
-        let glance = self.apart(move |gateway| gateway.glance(&principal)).await.ok();
+        let own =
+            self.glance(request, |_, glance| Ok((glance.prompts, glance.resources))).await.ok();
         let tools = match self.gateway.exposure() {
             Exposure::Four => None,
             Exposure::Listed => self.visible_now(request).await.map(|tools| (mark(&tools), None)),
@@ -49,8 +49,8 @@ impl Connection {
         let brought = self.gateway.brought();
         let now = Marks {
             tools,
-            prompts: glance.as_ref().map(|glance| (glance.prompts, brought.prompts_mark)),
-            resources: glance.as_ref().map(|glance| (glance.resources, brought.resources_mark)),
+            prompts: own.map(|(prompts, _)| (prompts, brought.prompts_mark)),
+            resources: own.map(|(_, resources)| (resources, brought.resources_mark)),
         };
         let before = std::mem::replace(&mut *lock(&self.marks), now);
         let differs = |now: Mark, before: Mark| before.is_some() && now != before;

@@ -11,13 +11,14 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
+use super::Principal;
 use super::changes::Marks;
 use super::desk::Desk;
-use super::gateway::Gateway;
+use super::gateway::{Gateway, Glance};
 use super::instructions::instructions;
 use super::notes::{self, Lead};
 use super::subscriptions::Tellings;
-use super::{Principal, lock};
+use crate::lock;
 
 /// How a request that has no argument for it names its session, in `_meta`.
 const SESSION_KEY: &str = "concertina/session";
@@ -184,15 +185,29 @@ impl Connection {
         done.map_err(|error| RuntimeError::Internal(format!("a request broke off: {error}")))?
     }
 
+    /// The same with what the one who asks sees of the catalogue.
+    pub(super) async fn glance<T: Send + 'static>(
+        &self,
+        request: &Request,
+        work: impl FnOnce(&Gateway, &Glance) -> Result<T, ErrorData> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let principal = request.principal.clone();
+        let done = self.apart(move |gateway| {
+            let glance = gateway.glance(&principal)?;
+            Ok(work(gateway, &glance))
+        });
+        done.await.map_err(|error| broken(&error))?
+    }
+
     /// The words for a client that connects.
-    pub(super) async fn words(&self, principal: String) -> Result<String, ErrorData> {
+    pub(super) async fn words(&self, request: &Request) -> Result<String, ErrorData> {
         self.gateway.look().await;
-        let glance = self.apart(move |gateway| gateway.glance(&principal)).await;
-        let glance = glance.map_err(|error| broken(&error))?;
-        *lock(&self.told) = Some(glance.root.clone());
+        let root = self.glance(request, |_, glance| Ok(glance.root.clone())).await?;
         let offer = self.gateway.offer();
         let missing = offer.map(|offer| notes::missing_names(&offer)).unwrap_or_default();
-        Ok(instructions(&glance.root, &missing))
+        let words = instructions(&root, &missing);
+        *lock(&self.told) = Some(root);
+        Ok(words)
     }
 
     /// Whether the client was told `root` when it connected.

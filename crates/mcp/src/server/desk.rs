@@ -9,7 +9,7 @@ use concertina_runtime::{RuntimeError, Session, Started};
 use concertina_types::{Blob, Digest, SessionId, SessionMode, limits};
 
 use super::gateway::Gateway;
-use super::lock;
+use crate::lock;
 
 /// A session and whose it is.
 #[derive(Debug)]
@@ -213,8 +213,7 @@ impl Gateway {
 }
 
 fn thread_session(key: &str) -> Result<SessionId, RuntimeError> {
-    let digest = Digest::of(key.as_bytes()).to_string();
-    let digits: String = digest.chars().skip_while(|c| *c != ':').skip(1).take(32).collect();
+    let digits: String = Digest::of(key.as_bytes()).hex().chars().take(32).collect();
     SessionId::new(format!("s-{digits}"))
         .map_err(|error| RuntimeError::Internal(format!("a session id is malformed: {error}")))
 }

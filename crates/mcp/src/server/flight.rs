@@ -17,8 +17,8 @@ use super::asked::Asked;
 use super::caller::{Notes, Said, Talker};
 use super::desk::Desk;
 use super::gateway::Gateway;
-use super::lock;
 use super::notes::Lead;
+use crate::lock;
 
 /// How a call ended.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use super::caller::{Said, cancelled, declined};
 use super::connection::{Connection, Request};
 use super::desk::Desk;
 use super::flight::{Flight, Landed, Parked};
-use super::lock;
+use crate::lock;
 
 /// How a person can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

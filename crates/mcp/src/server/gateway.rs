@@ -7,18 +7,19 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use concertina_core::catalog::Snapshot;
-use concertina_core::session::visibility;
+use concertina_core::policy::Effect;
+use concertina_core::session::visible_skills;
 use concertina_runtime::tools::Toolbox;
 use concertina_runtime::upstream::{Offer, Upstreams};
 use concertina_runtime::{RuntimeError, Session, Started, Workspace};
 use concertina_store::Store;
-use concertina_types::{Blob, Ref, SessionMode, Subject, limits};
+use concertina_types::{Blob, SessionMode, Subject, limits};
 use tokio::sync::{Semaphore, watch};
 
 use super::brought::Brought;
 use super::desk::Desks;
 use super::flight::Parking;
-use super::lock;
+use crate::lock;
 use crate::upstream::Pool;
 
 /// Which tools a client is told of.
@@ -80,6 +81,15 @@ pub(super) struct Glance {
     /// The mark of the list of resources.
     pub(super) resources: Blob,
     of: Arc<Snapshot>,
+}
+
+impl Glance {
+    /// Whether it shows what `server` brings under `name`, which counts as a tool of that name.
+    pub(super) fn allows(&self, server: &str, name: &str) -> bool {
+        let (policy, principal) =
+            (&self.session.settings().policy, &self.session.state().principal);
+        policy.decide(principal, &format!("tool:{server}/{name}")).effect == Effect::Allow
+    }
 }
 
 impl Gateway {
@@ -251,7 +261,7 @@ impl Gateway {
         }
         let glance = self.with_workspace(|workspace| {
             let started = Self::started(principal);
-            let mut session = Session::create(workspace, Store::memory(), started)?;
+            let mut session = Session::create(workspace, Store::fleeting(), started)?;
             let root = session.turn(workspace)?.unwrap_or_default();
             let mark = |subject| Blob::of(&skills_for(&session, subject));
             let (prompts, resources) = (mark(Subject::User), mark(Subject::Model));
@@ -288,10 +298,7 @@ impl Gateway {
 /// The skills that `subject` may open, as the lists of prompts and resources show them.
 fn skills_for(session: &Session, subject: Subject) -> String {
     let world = session.world();
-    let shown = session.snapshot().skills.iter().filter(|entry| {
-        let reference = Ref::skill(entry.id.clone());
-        visibility(session.state(), &world, &reference, subject).visible
-    });
+    let shown = visible_skills(session.state(), &world, subject);
     let lines = shown.map(|entry| format!("{} {} {}", entry.id, entry.head, entry.bytes));
     lines.collect::<Vec<_>>().join("\n")
 }

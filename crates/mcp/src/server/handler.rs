@@ -20,7 +20,8 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use super::changes::subscriptions;
 use super::connection::Connection;
 use super::gateway::{Exposure, Gateway};
-use super::{lock, tools};
+use super::tools;
+use crate::lock;
 
 /// How long a client may keep the four tools, in milliseconds: they never change.
 const CONSTANT_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -80,7 +81,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
-        let words = self.0.words(self.0.request(&context).principal).await?;
+        let words = self.0.words(&self.0.request(&context)).await?;
         Ok(self.negotiate_initialize(&request)?.with_instructions(words))
     }
 
@@ -88,7 +89,7 @@ impl ServerHandler for Handler {
         &self,
         context: RequestContext<RoleServer>,
     ) -> Result<DiscoverResult, ErrorData> {
-        let words = self.0.words(self.0.request(&context).principal).await?;
+        let words = self.0.words(&self.0.request(&context)).await?;
         let info = self.get_info().with_instructions(words);
         let versions = self.supported_protocol_versions().into_owned();
         let mut result = DiscoverResult::from_server_info(versions, info);

@@ -3,6 +3,8 @@
 use concertina_tokens::count;
 use concertina_types::{Tokens, limits};
 
+use super::notes::first;
+
 /// The first sentence is all that some clients show, so it says what this is for and how it is used.
 /// At most 240 bytes.
 const PURPOSE: &str = "Concertina holds the skills and tools of this workspace and of its servers, \
@@ -42,10 +44,8 @@ pub(super) fn instructions(root: &str, missing: &[String]) -> String {
 const NAMED: usize = 6;
 
 fn missing_line(missing: &[String]) -> Option<String> {
-    let some = missing.get(..NAMED).unwrap_or(missing).join(", ");
-    let more = missing.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let some = first(missing, NAMED);
     let are = if missing.len() == 1 { "is" } else { "are" };
     (!missing.is_empty())
-        .then(|| format!("The tools of {some}{more} {are} missing now; open menu: says why."))
+        .then(|| format!("The tools of {some} {are} missing now; open menu: says why."))
 }

@@ -43,8 +43,3 @@ pub use stdio::{StdioOptions, stdio};
 /// HTTP request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Principal(pub String);
-
-/// A lock is held for moments only, and what it guards is whole after any of them.
-fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}

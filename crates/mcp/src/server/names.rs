@@ -38,8 +38,7 @@ fn flat(name: &str) -> String {
     if says_all {
         return flat;
     }
-    let digest = Digest::of(name.as_bytes()).to_string();
-    let digits: String = digest.chars().skip_while(|c| *c != ':').skip(1).take(DIGITS).collect();
+    let digits: String = Digest::of(name.as_bytes()).hex().chars().take(DIGITS).collect();
     let head: String = flat.chars().take(ALIAS_BYTES - DIGITS - 1).collect();
     format!("{head}_{digits}")
 }

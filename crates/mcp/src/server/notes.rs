@@ -1,5 +1,7 @@
 //! What stands before an answer, and what is said of servers that do not serve.
 
+use std::borrow::Borrow;
+
 use concertina_core::context::disarm;
 use concertina_runtime::upstream::{Offer, Server, ServerState};
 use concertina_types::limits;
@@ -36,10 +38,7 @@ impl Lead {
 
 /// The servers whose tools are missing, with the reason. `only` names the one that matters.
 pub(super) fn missing(offer: &Offer, only: Option<&str>) -> Vec<String> {
-    let lacks = |server: &&Server| {
-        !matches!(server.state, ServerState::Known | ServerState::Ready)
-            && only.is_none_or(|name| name == server.name)
-    };
+    let lacks = |server: &&Server| !serves(server) && only.is_none_or(|name| name == server.name);
     let missing: Vec<&Server> = offer.servers.iter().filter(lacks).collect();
     let mut lines: Vec<String> = missing.iter().take(NAMED).map(|server| line(server)).collect();
     if missing.len() > NAMED {
@@ -52,19 +51,29 @@ pub(super) fn missing(offer: &Offer, only: Option<&str>) -> Vec<String> {
 
 /// The names of servers whose tools are missing.
 pub(super) fn missing_names(offer: &Offer) -> Vec<String> {
-    let lacks = |server: &&Server| !matches!(server.state, ServerState::Known | ServerState::Ready);
-    offer.servers.iter().filter(lacks).map(|server| disarm(&server.name)).collect()
+    let missing = offer.servers.iter().filter(|server| !serves(server));
+    missing.map(|server| disarm(&server.name)).collect()
+}
+
+fn serves(server: &Server) -> bool {
+    matches!(server.state, ServerState::Known | ServerState::Ready)
+}
+
+/// The first `count` of `names`, and how many more there are.
+pub(super) fn first<S: Borrow<str>>(names: &[S], count: usize) -> String {
+    let some = names.get(..count).unwrap_or(names).join(", ");
+    match names.len().saturating_sub(count) {
+        0 => some,
+        more => format!("{some} and {more} more"),
+    }
 }
 
 /// That some servers have not said yet what they bring, where that is so.
 pub(super) fn starting(offer: &Offer) -> Option<String> {
     let starting = offer.servers.iter().filter(|server| server.state == ServerState::Starting);
     let names: Vec<&str> = starting.map(|server| server.name.as_str()).collect();
-    let some = names.get(..NAMED).unwrap_or(&names).join(", ");
-    let more = names.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty())
-        .then(|| disarm(&format!("Not searched, since they still start: {some}{more}.")))
+    let some = first(&names, NAMED);
+    (!names.is_empty()).then(|| disarm(&format!("Not searched, since they still start: {some}.")))
 }
 
 fn line(server: &Server) -> String {

@@ -1,8 +1,10 @@
-//! Long lists in pages.
+//! Long lists in pages, and what lists lack.
 
 use concertina_types::{Digest, limits};
 use rmcp::ErrorData;
-use rmcp::model::PaginatedRequestParams;
+use rmcp::model::{MetaObject, PaginatedRequestParams};
+use serde::Serialize;
+use serde_json::json;
 
 /// The page of `items` that was asked for, and the cursor of the next. A cursor belongs to one list in
 /// one state: where the list became another one, it is refused, and nothing is skipped unnoticed.
@@ -27,4 +29,11 @@ pub(super) fn page<T>(
     let end = start.saturating_add(limits::PAGE_ENTRIES);
     let next = (end < items.len()).then(|| format!("{digest}.{end}"));
     Ok((items.into_iter().skip(start).take(limits::PAGE_ENTRIES).collect(), next))
+}
+
+/// What a list says about itself where it lacks `entries`.
+pub(super) fn left_out(entries: &impl Serialize) -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.0.insert("concertina/left_out".to_owned(), json!(entries));
+    meta
 }

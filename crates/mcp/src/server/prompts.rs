@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use concertina_core::catalog::Snapshot;
-use concertina_core::session::{Origin, visibility};
+use concertina_core::session::{Origin, visible_skills};
 use concertina_format::skill::Parameter;
 use concertina_runtime::{LoadedSkill, OpenOptions};
-use concertina_types::{Ref, SkillId, Subject};
+use concertina_types::{SkillId, Subject};
 use rmcp::ErrorData;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, ListPromptsResult,
@@ -14,7 +13,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
-use super::brought::{From, is_allowed};
+use super::brought::From;
 use super::connection::{Connection, Request, broken};
 use super::page::page;
 use super::resources::understood;
@@ -32,46 +31,29 @@ impl Connection {
     ) -> Result<ListPromptsResult, ErrorData> {
         self.gateway.settle().await;
         self.gateway.look().await;
-        let principal = request.principal.clone();
-        let listed = self
-            .apart(move |gateway| {
-                let glance = gateway.glance(&principal)?;
-                let session = &glance.session;
-                let ids = session.snapshot().skills.iter().map(|entry| entry.id.clone());
-                let skills = ids
-                    .filter(|id| {
-                        let reference = Ref::skill(id.clone());
-                        visibility(session.state(), &session.world(), &reference, Subject::User)
-                            .visible
-                            && is_trusted(session.snapshot(), id)
-                    })
-                    .map(Listed::Skill);
-                let brought = gateway.brought();
-                let others = brought.prompts.iter().filter(|prompt| {
-                    is_allowed(session.settings(), &principal, &prompt.server, prompt.plain())
-                });
-                let others = others.map(|prompt| Listed::Other(Box::new(prompt.it.clone())));
-                let all: Vec<Listed> = skills.chain(others).collect();
-                let (listed, next) = match page(all, Listed::name, page_of) {
-                    Ok(page) => page,
-                    Err(error) => return Ok(Err(error)),
+        self.glance(request, move |gateway, glance| {
+            let (state, world) = (glance.session.state(), glance.session.world());
+            let skills = visible_skills(state, &world, Subject::User)
+                .filter(|entry| entry.trusted)
+                .map(|entry| Listed::Skill(entry.id.clone()));
+            let brought = gateway.brought();
+            let others = brought.prompts.iter();
+            let others = others.filter(|prompt| glance.allows(&prompt.server, prompt.plain()));
+            let others = others.map(|prompt| Listed::Other(Box::new(prompt.it.clone())));
+            let (listed, next) = page(skills.chain(others).collect(), Listed::name, page_of)?;
+            // Parameters stand in the files; only those of this page are read.
+            let prompts = gateway.with_workspace(|workspace| {
+                let read = |listed| match listed {
+                    Listed::Skill(id) => workspace.load(&id)?.ok().map(|skill| prompt(&skill)),
+                    Listed::Other(prompt) => Some(*prompt),
                 };
-                // Parameters stand in the files; only those of this page are read.
-                let prompts = gateway.with_workspace(|workspace| {
-                    let read = |listed| match listed {
-                        Listed::Skill(id) => workspace.load(&id)?.ok().map(|skill| prompt(&skill)),
-                        Listed::Other(prompt) => Some(*prompt),
-                    };
-                    listed.into_iter().filter_map(read).collect::<Vec<_>>()
-                });
-                Ok(Ok((prompts, next)))
-            })
-            .await
-            .map_err(|error| broken(&error))?;
-        let (prompts, next) = listed?;
-        let mut result = ListPromptsResult::with_all_items(prompts);
-        result.next_cursor = next;
-        Ok(result)
+                listed.into_iter().filter_map(read).collect()
+            });
+            let mut result = ListPromptsResult::with_all_items(prompts);
+            result.next_cursor = next;
+            Ok(result)
+        })
+        .await
     }
 
     /// What a prompt says. A skill is opened as a person does.
@@ -117,7 +99,9 @@ impl Connection {
         let gateway = Arc::clone(&self.gateway);
         let name = wanted.name;
         let given = wanted.arguments.unwrap_or_default();
-        let is_strange = SkillId::new(&name).is_ok_and(|id| !is_trusted(&gateway.snapshot(), &id));
+        // A client's person names a prompt and has not read it.
+        let is_strange = SkillId::new(&name)
+            .is_ok_and(|id| gateway.snapshot().skill(&id).is_some_and(|skill| !skill.trusted));
         if is_strange {
             let text = format!(
                 "UNTRUSTED: skill:{name} comes with this workspace, and nobody has trusted it as it is now; look at it, then: concertina trust"
@@ -154,12 +138,6 @@ impl Connection {
         let text = reply.answer.map(|answer| answer.text).unwrap_or_default();
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
     }
-}
-
-/// Whether a skill may be put before a model at all: a client's person names a prompt and has not read
-/// it.
-fn is_trusted(snapshot: &Snapshot, id: &SkillId) -> bool {
-    snapshot.skill(id).is_none_or(|skill| skill.trusted)
 }
 
 /// What stands in the list of prompts.

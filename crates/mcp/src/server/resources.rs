@@ -7,15 +7,15 @@ use concertina_runtime::upstream::Nobody;
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, CompleteRequestParams, CompleteResult, ErrorCode, ListResourceTemplatesResult,
-    ListResourcesResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, ResourceTemplate, ResultType,
+    ListResourcesResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Reference, ResourceTemplate, ResultType,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::brought::is_allowed;
 use super::connection::{Connection, Request, broken};
-use super::page::page;
+use super::page::{left_out, page};
+use super::skills;
 use crate::upstream::{Ask, Failure};
 
 /// The name under which a policy speaks of what a server serves besides tools and prompts.
@@ -30,23 +30,21 @@ impl Connection {
     ) -> Result<ListResourcesResult, ErrorData> {
         self.gateway.settle().await;
         self.gateway.look().await;
-        let mut all = self.skill_resources(request.principal.clone()).await?;
-        let brought = self.gateway.brought();
-        for resource in &brought.resources {
-            if self.may(request, &resource.server, RESOURCES).await? {
-                all.push(resource.it.clone());
-            }
-        }
-        let (resources, next) = page(all, |resource| &resource.uri, page_of)?;
-        let mut result = ListResourcesResult::with_all_items(resources);
-        result.next_cursor = next;
-        result.cache_scope = Some(CacheScope::Private);
-        if !brought.doubled.is_empty() {
-            let mut meta = MetaObject::new();
-            meta.0.insert("concertina/left_out".to_owned(), json!(brought.doubled));
-            result.meta = Some(meta);
-        }
-        Ok(result)
+        self.glance(request, move |gateway, glance| {
+            let brought = gateway.brought();
+            let others = brought.resources.iter();
+            let others = others.filter(|resource| glance.allows(&resource.server, RESOURCES));
+            let mut all = skills::listed(glance);
+            all.extend(others.map(|resource| resource.it.clone()));
+            let (resources, next) = page(all, |resource| &resource.uri, page_of)?;
+            let mut result = ListResourcesResult::with_all_items(resources);
+            result.next_cursor = next;
+            result.cache_scope = Some(CacheScope::Private);
+            let doubled = &brought.doubled;
+            result.meta = (!doubled.is_empty()).then(|| left_out(doubled));
+            Ok(result)
+        })
+        .await
     }
 
     /// One page of all shapes of addresses.
@@ -56,17 +54,20 @@ impl Connection {
         request: &Request,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         self.gateway.settle().await;
-        let mut all = vec![ResourceTemplate::new("skill://{name}/{+file}", "a file of a skill")];
-        for template in &self.gateway.brought().templates {
-            if self.may(request, &template.server, RESOURCES).await? {
-                all.push(template.it.clone());
-            }
-        }
-        let (templates, next) = page(all, |template| &template.uri_template, page_of)?;
-        let mut result = ListResourceTemplatesResult::with_all_items(templates);
-        result.next_cursor = next;
-        result.cache_scope = Some(CacheScope::Private);
-        Ok(result)
+        self.glance(request, move |gateway, glance| {
+            let brought = gateway.brought();
+            let others = brought.templates.iter();
+            let others = others.filter(|template| glance.allows(&template.server, RESOURCES));
+            let mut all =
+                vec![ResourceTemplate::new("skill://{name}/{+file}", "a file of a skill")];
+            all.extend(others.map(|template| template.it.clone()));
+            let (templates, next) = page(all, |template| &template.uri_template, page_of)?;
+            let mut result = ListResourceTemplatesResult::with_all_items(templates);
+            result.next_cursor = next;
+            result.cache_scope = Some(CacheScope::Private);
+            Ok(result)
+        })
+        .await
     }
 
     /// What an address holds.
@@ -185,10 +186,8 @@ impl Connection {
         server: &str,
         name: &str,
     ) -> Result<bool, ErrorData> {
-        let principal = request.principal.clone();
-        let glance = self.apart(move |gateway| gateway.glance(&principal)).await;
-        let glance = glance.map_err(|error| broken(&error))?;
-        Ok(is_allowed(glance.session.settings(), &request.principal, server, name))
+        let (server, name) = (server.to_owned(), name.to_owned());
+        self.glance(request, move |_, glance| Ok(glance.allows(&server, &name))).await
     }
 }
 

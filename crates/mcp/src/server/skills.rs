@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use concertina_core::session::{Origin, visibility};
 use concertina_runtime::sources::resource;
 use concertina_runtime::{LoadedSkill, OpenOptions, Session, Workspace};
@@ -12,14 +14,14 @@ use rmcp::ErrorData;
 use rmcp::model::DIRECTORY_MIME_TYPE;
 use rmcp::model::{
     CacheScope, GetSkillRequestParams, GetSkillResult, ListResourcesResult, ListSkillsResult,
-    MetaObject, PaginatedRequestParams, ReadResourceDirectoryRequestParams, Resource,
-    ResourceContents, Skill, SkillFrontmatter, SkillResource, SkillResources,
+    PaginatedRequestParams, ReadResourceDirectoryRequestParams, Resource, ResourceContents, Skill,
+    SkillFrontmatter, SkillResource, SkillResources,
 };
 use serde_json::json;
 
 use super::connection::{Connection, Request, broken};
-use super::gateway::Gateway;
-use super::page::page;
+use super::gateway::{Gateway, Glance};
+use super::page::{left_out, page};
 use super::resources::not_found;
 use super::uri::{self, SKILL_FILE};
 
@@ -31,41 +33,29 @@ impl Connection {
         request: &Request,
     ) -> Result<ListSkillsResult, ErrorData> {
         self.gateway.look().await;
-        let principal = request.principal.clone();
-        let listed = self
-            .apart(move |gateway| {
-                let glance = gateway.glance(&principal)?;
-                let ids = visible(&glance.session);
-                let (ids, next) = match page(ids, SkillId::as_str, page_of) {
-                    Ok(page) => page,
-                    Err(error) => return Ok(Err(error)),
-                };
+        let (described, next) = self
+            .glance(request, move |gateway, glance| {
+                let (ids, next) = page(visible(&glance.session), SkillId::as_str, page_of)?;
                 let described = gateway.with_workspace(|workspace| {
                     ids.iter().map(|id| (id.clone(), described(workspace, id))).collect::<Vec<_>>()
                 });
-                Ok(Ok((described, next)))
+                Ok((described, next))
             })
-            .await
-            .map_err(|error| broken(&error))?;
-        let (described, next) = listed?;
+            .await?;
         let mut skills = Vec::new();
-        let mut left_out = BTreeMap::new();
+        let mut lacking = BTreeMap::new();
         for (id, described) in described {
             match described {
                 Ok(skill) => skills.push(skill),
                 Err(reason) => {
-                    left_out.insert(id.to_string(), reason);
+                    lacking.insert(id.to_string(), reason);
                 }
             }
         }
         let mut result = ListSkillsResult::with_all_items(skills);
         result.next_cursor = next;
         result.cache_scope = Some(CacheScope::Private);
-        if !left_out.is_empty() {
-            let mut meta = MetaObject::new();
-            meta.0.insert("concertina/left_out".to_owned(), json!(left_out));
-            result.meta = Some(meta);
-        }
+        result.meta = (!lacking.is_empty()).then(|| left_out(&lacking));
         Ok(result)
     }
 
@@ -76,22 +66,20 @@ impl Connection {
         request: &Request,
     ) -> Result<GetSkillResult, ErrorData> {
         self.gateway.look().await;
-        let principal = request.principal.clone();
         let uri = wanted.uri;
-        let found = self
-            .apart(move |gateway| {
-                let glance = gateway.glance(&principal)?;
+        let skill = self
+            .glance(request, move |gateway, glance| {
                 let id = uri::parse(glance.session.snapshot(), &uri)
                     .filter(|(id, path)| path == SKILL_FILE && is_visible(&glance.session, id))
                     .map(|(id, _)| id);
-                Ok(match id {
+                let described = match id {
                     None => Err(format!("{uri} is no skill that is served here")),
                     Some(id) => gateway.with_workspace(|workspace| described(workspace, &id)),
-                })
+                };
+                described.map_err(|reason| ErrorData::invalid_params(reason, None))
             })
-            .await
-            .map_err(|error| broken(&error))?;
-        found.map(GetSkillResult::new).map_err(|reason| ErrorData::invalid_params(reason, None))
+            .await?;
+        Ok(GetSkillResult::new(skill))
     }
 
     /// What stands directly in a directory of a skill.
@@ -101,44 +89,20 @@ impl Connection {
         request: &Request,
     ) -> Result<ListResourcesResult, ErrorData> {
         self.gateway.look().await;
-        let principal = request.principal.clone();
         let uri = wanted.uri;
         let entries = self
-            .apart(move |gateway| {
-                let glance = gateway.glance(&principal)?;
+            .glance(request, move |gateway, glance| {
                 let found = uri::parse(glance.session.snapshot(), &uri)
                     .filter(|(id, _)| is_visible(&glance.session, id));
-                Ok(found
-                    .and_then(|(id, path)| children(gateway, &id, &path))
-                    .ok_or_else(|| format!("{uri} is no directory that is served here")))
+                found.and_then(|(id, path)| children(gateway, &id, &path)).ok_or_else(|| {
+                    let text = format!("{uri} is no directory that is served here");
+                    ErrorData::invalid_params(text, None)
+                })
             })
-            .await
-            .map_err(|error| broken(&error))?;
-        let entries = entries.map_err(|reason| ErrorData::invalid_params(reason, None))?;
+            .await?;
         let mut result = ListResourcesResult::with_all_items(entries);
         result.cache_scope = Some(CacheScope::Private);
         Ok(result)
-    }
-
-    /// The skills as resources, for a list.
-    pub(super) async fn skill_resources(
-        &self,
-        principal: String,
-    ) -> Result<Vec<Resource>, ErrorData> {
-        let listed = self.apart(move |gateway| {
-            let glance = gateway.glance(&principal)?;
-            let snapshot = glance.session.snapshot();
-            let resource = |id: SkillId| {
-                let entry = snapshot.skill(&id)?;
-                let mut resource = Resource::new(uri::of(&id, SKILL_FILE), id.to_string())
-                    .with_mime_type("text/markdown");
-                resource.description = Some(entry.summary());
-                resource.size = Some(entry.bytes);
-                Some(resource)
-            };
-            Ok(visible(&glance.session).into_iter().filter_map(resource).collect::<Vec<_>>())
-        });
-        listed.await.map_err(|error| broken(&error))
     }
 
     /// The bytes of a file of a skill, on the record of the session; none where `uri` is no address
@@ -178,6 +142,20 @@ impl Connection {
             .map_err(|error| broken(&error))?;
         read.map(Some).map_err(|reason| not_found(reason, uri))
     }
+}
+
+/// The skills as resources, for a list.
+pub(super) fn listed(glance: &Glance) -> Vec<Resource> {
+    let snapshot = glance.session.snapshot();
+    let resource = |id: SkillId| {
+        let entry = snapshot.skill(&id)?;
+        let mut resource =
+            Resource::new(uri::of(&id, SKILL_FILE), id.to_string()).with_mime_type("text/markdown");
+        resource.description = Some(entry.summary());
+        resource.size = Some(entry.bytes);
+        Some(resource)
+    };
+    visible(&glance.session).into_iter().filter_map(resource).collect()
 }
 
 /// The skills that the model may open, as far as they are what a person trusted.
@@ -296,7 +274,7 @@ fn contents(uri: &str, path: &str, bytes: Vec<u8>) -> ResourceContents {
         Err(error) => ResourceContents::BlobResourceContents {
             uri: uri.to_owned(),
             mime_type: kind,
-            blob: base64(error.as_bytes()),
+            blob: BASE64.encode(error.as_bytes()),
             meta: None,
         },
     }
@@ -326,18 +304,4 @@ fn mime(path: &str) -> &'static str {
         .iter()
         .find(|(known, _)| ending.as_deref() == Some(*known))
         .map_or("application/octet-stream", |(_, kind)| kind)
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or_default());
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for at in 0..4 {
-            let digit = DIGITS.get((bits >> (18 - 6 * at) & 63) as usize).copied().unwrap_or(b'=');
-            out.push(if at <= three.len() { char::from(digit) } else { '=' });
-        }
-    }
-    out
 }

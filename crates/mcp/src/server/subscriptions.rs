@@ -13,8 +13,8 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::connection::{Connection, Request};
 use super::gateway::Gateway;
-use super::lock;
 use super::resources::RESOURCES;
+use crate::lock;
 use crate::upstream::Subscription;
 
 /// Something that is told until this value goes.

@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use concertina_core::catalog::{Danger, SkillEntry, ToolEntry};
-use concertina_core::session::{FOUR_TOOLS, client_tool_definitions, visibility, visible_tools};
+use concertina_core::catalog::{Danger, ToolEntry};
+use concertina_core::session::{
+    FOUR_TOOLS, client_tool_definitions, visible_skills, visible_tools,
+};
 use concertina_runtime::Session;
-use concertina_types::{Ref, Subject, limits};
+use concertina_types::{Subject, limits};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::json;
 
@@ -48,10 +50,7 @@ fn annotations(name: &str) -> Option<ToolAnnotations> {
 /// Everything that can be opened or called now in `session`: skills, menus, tools.
 pub(super) fn listed(session: &Session) -> Vec<Tool> {
     let (state, world) = (session.state(), session.world());
-    let seen = |entry: &&SkillEntry| {
-        visibility(state, &world, &Ref::skill(entry.id.clone()), Subject::Model).visible
-    };
-    let skills = session.snapshot().skills.iter().filter(seen).take(limits::LISTED_SKILLS);
+    let skills = visible_skills(state, &world, Subject::Model).take(limits::LISTED_SKILLS);
     let mut list: Vec<Tool> = skills
         .map(|entry| {
             let about = format!("Opens the skill {}. {}", entry.id, entry.summary());

@@ -1,9 +1,9 @@
 //! Addresses of skills and their files: `skill://NAME/SKILL.md`.
 
-use std::fmt::Write as _;
-
 use concertina_core::catalog::Snapshot;
 use concertina_types::SkillId;
+
+use crate::percent::encoded;
 
 const SCHEME: &str = "skill://";
 /// The file that a skill is.
@@ -30,19 +30,6 @@ pub(super) fn parse(snapshot: &Snapshot, uri: &str) -> Option<(SkillId, String)>
         snapshot.skill(&id)?;
         Some((id, rest.join("/")))
     })
-}
-
-fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/') {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a text cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
 }
 
 /// A segment as it is meant. An encoded slash would make one segment two, so it is refused.

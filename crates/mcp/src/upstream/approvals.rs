@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use concertina_runtime::upstream::Definition;
+use concertina_runtime::upstream::{Definition, JsonText};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::definitions::digest;
-use super::known::definition_of;
 use super::records::{ApprovedTool, Records};
 
 /// A tool whose definition changed after it was approved.
@@ -36,16 +35,18 @@ pub enum Approval {
 pub fn changes(home: &Path, definition: &Definition) -> Result<Vec<Change>, String> {
     let records = Records::of(home, definition);
     let Some(manifest) = records.manifest() else { return Ok(Vec::new()) };
-    let approved = records.approved()?;
+    let mut approved = records.approved()?;
     let mut changes = Vec::new();
-    for (raw, known) in &approved.tools {
-        if let Some(is) = definition_of(&manifest.tools, raw)
-            && digest(is) != known.digest
-        {
-            let was = known.definition.clone();
-            changes.push(Change { tool: raw.clone(), was, is: is.clone() });
+    for definition in &manifest.tools {
+        let is = definition.value();
+        let raw = is.get("name").and_then(Value::as_str);
+        // The first definition of a name is the one that counts.
+        let known = raw.and_then(|raw| approved.tools.remove_entry(raw));
+        if let Some((tool, known)) = known.filter(|(_, known)| digest(&is) != known.digest) {
+            changes.push(Change { tool, was: known.definition.value(), is });
         }
     }
+    changes.sort_by(|a, b| a.tool.cmp(&b.tool));
     Ok(changes)
 }
 
@@ -59,7 +60,8 @@ pub fn approve(home: &Path, definition: &Definition, shown: &[Change]) -> Approv
     // Approvals that cannot be read approved nothing; a person says anew what is approved.
     let mut approved = records.approved().unwrap_or_default();
     for change in shown {
-        let known = ApprovedTool { digest: digest(&change.is), definition: change.is.clone() };
+        let known =
+            ApprovedTool { digest: digest(&change.is), definition: JsonText::from(&change.is) };
         approved.tools.insert(change.tool.clone(), known);
     }
     match records.approve(&approved) {

@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use concertina_runtime::upstream::{Offer, OfferedSkill, OfferedTool, Server};
 use tokio::sync::watch;
 
+use crate::lock;
+
 /// One server's part.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
     pub(super) server: Server,
-    pub(super) tools: Vec<OfferedTool>,
+    pub(super) tools: Vec<Arc<OfferedTool>>,
     pub(super) skills: Vec<OfferedSkill>,
 }
 
@@ -39,7 +41,7 @@ impl Board {
     /// Replaces a server's part. Nothing happens where it is the same, unless something else of
     /// the server changed.
     pub(super) fn put(&self, part: Part, is_change: bool) {
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = lock(&self.parts);
         let is_same = parts.get(&part.server.name) == Some(&part);
         if is_same && !is_change {
             return;
@@ -54,8 +56,7 @@ impl Board {
 }
 
 fn compose(parts: &BTreeMap<String, Part>, revision: u64) -> Offer {
-    let mut tools: Vec<OfferedTool> =
-        parts.values().flat_map(|part| part.tools.iter().cloned()).collect();
+    let mut tools: Vec<_> = parts.values().flat_map(|part| part.tools.iter().cloned()).collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     let skills = parts.values().flat_map(|part| part.skills.iter().cloned()).collect();
     let servers = parts.values().map(|part| part.server.clone()).collect();

@@ -51,7 +51,7 @@ async fn run(
     let tool = upstream.tool(name).ok_or_else(|| {
         Failure::Unknown(format!("`{name}` is no longer among the tools of the server"))
     })?;
-    if let Some(why) = tool.offered.quarantined {
+    if let Some(why) = &tool.offered.quarantined {
         return Err(Failure::Quarantined(format!("`{name}` is quarantined: {why}")));
     }
     let mut params = Map::new();

@@ -1,8 +1,9 @@
 //! The definitions of tools as servers write them. A malformed one is left out alone.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use concertina_runtime::upstream::{Hints, OfferedTool};
+use concertina_runtime::upstream::{Hints, JsonText, OfferedTool};
 use concertina_types::{Digest, ToolName, canonical_json, limits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,15 +23,19 @@ pub struct LeftOut {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tool {
     pub(super) raw: String,
-    pub(super) offered: OfferedTool,
+    pub(super) offered: Arc<OfferedTool>,
 }
 
-/// The tools among `definitions`, sorted by name, and what was left out.
-pub(super) fn tools(server: &str, definitions: &[Value]) -> (Vec<Tool>, Vec<LeftOut>) {
-    let mut tools: BTreeMap<ToolName, Tool> = BTreeMap::new();
+/// The tools among `definitions`, sorted by name, each with its definition, and what was left out.
+pub(super) fn tools<'a>(
+    server: &str,
+    definitions: &'a [JsonText],
+) -> (Vec<(Tool, &'a JsonText)>, Vec<LeftOut>) {
+    let mut tools: BTreeMap<ToolName, (Tool, &JsonText)> = BTreeMap::new();
     let mut left_out = Vec::new();
-    for (number, definition) in definitions.iter().enumerate() {
-        match tool(server, definition) {
+    for (number, text) in definitions.iter().enumerate() {
+        let definition = text.value();
+        match tool(server, &definition) {
             Err(why) => {
                 let raw = definition.get("name").and_then(Value::as_str).unwrap_or_default();
                 let what = if raw.is_empty() {
@@ -42,9 +47,9 @@ pub(super) fn tools(server: &str, definitions: &[Value]) -> (Vec<Tool>, Vec<Left
             }
             Ok(tool) => match tools.get(&tool.offered.name) {
                 None => {
-                    tools.insert(tool.offered.name.clone(), tool);
+                    tools.insert(tool.offered.name.clone(), (tool, text));
                 }
-                Some(known) => {
+                Some((known, _)) => {
                     let why = if known.raw == tool.raw {
                         "the server lists this name twice; the first counts".to_owned()
                     } else {
@@ -91,7 +96,7 @@ fn tool(server: &str, definition: &Value) -> Result<Tool, String> {
         quarantined: None,
         digest: digest(definition),
     };
-    Ok(Tool { raw: raw.to_owned(), offered })
+    Ok(Tool { raw: raw.to_owned(), offered: Arc::new(offered) })
 }
 
 /// Whether a tool destroys things, in its server's words. Words that cannot be read are no denial.

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::family::{Family, GUARD_GRACE, MARK};
+use crate::lock;
 
 /// The watchdog, started with the first program.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ impl Guard {
     }
 
     fn tell(&self, line: &str, is_start: bool) {
-        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut process = lock(&self.process);
         if process.is_none() && is_start {
             *process = start(&self.argv);
         }
@@ -47,7 +48,7 @@ impl Guard {
 
     /// Dismisses the watchdog.
     pub(super) fn close(&self) {
-        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut process = lock(&self.process);
         if let Some((mut child, stdin)) = process.take() {
             drop(stdin);
             let _ = child.wait();

@@ -1,7 +1,9 @@
 //! What is known of a server, and which of its tools are as they were approved.
 
-use concertina_types::Digest;
-use serde_json::Value;
+use std::sync::Arc;
+
+use concertina_runtime::upstream::JsonText;
+use concertina_types::{Digest, ToolName};
 
 use super::definitions::{LeftOut, Tool, tools};
 use super::handshake::Hello;
@@ -13,11 +15,31 @@ pub(super) struct Known {
     pub(super) hello: Hello,
     /// Sorted by name.
     pub(super) tools: Vec<Tool>,
-    pub(super) prompts: Vec<Value>,
-    pub(super) resources: Vec<Value>,
-    pub(super) templates: Vec<Value>,
-    pub(super) skills: Vec<Value>,
+    pub(super) prompts: Vec<JsonText>,
+    pub(super) resources: Vec<JsonText>,
+    pub(super) templates: Vec<JsonText>,
+    pub(super) skills: Vec<JsonText>,
     pub(super) left_out: Vec<LeftOut>,
+}
+
+impl Known {
+    /// The tool that is called `name` here.
+    pub(super) fn tool(&self, name: &ToolName) -> Option<&Tool> {
+        let place = self.tools.binary_search_by(|tool| tool.offered.name.cmp(name)).ok()?;
+        self.tools.get(place)
+    }
+
+    /// The same, sharing with `before` the tools that are the same in both: the catalogue holds those
+    /// of before.
+    pub(super) fn sharing(mut self, before: &Self) -> Self {
+        for tool in &mut self.tools {
+            let same = before.tool(&tool.offered.name).filter(|same| *same == tool);
+            if let Some(same) = same {
+                tool.offered = Arc::clone(&same.offered);
+            }
+        }
+        self
+    }
 }
 
 /// Whether a definition that was never seen counts as approved.
@@ -31,18 +53,24 @@ pub(super) enum Unseen {
 
 /// What a manifest says, checked against the approvals.
 pub(super) fn known(server: &str, manifest: &Manifest, records: &Records, unseen: Unseen) -> Known {
-    let (mut tools, mut left_out) = tools(server, &manifest.tools);
-    match records.approved() {
-        // Approvals that cannot be read approve nothing.
-        Err(why) => quarantine_all(&mut tools, &why),
-        Ok(mut approved) => {
-            let unseen = (unseen == Unseen::Approve).then_some(manifest.tools.as_slice());
-            let is_new = check(&mut tools, &mut approved, unseen);
-            if is_new && let Err(why) = records.approve(&approved) {
-                left_out.push(LeftOut { what: "approvals".to_owned(), why });
-            }
+    let (tools, mut left_out) = tools(server, &manifest.tools);
+    let mut approved = records.approved();
+    if let (Unseen::Approve, Ok(approved)) = (unseen, &mut approved) {
+        let before = approved.tools.len();
+        for (tool, definition) in &tools {
+            approved.tools.entry(tool.raw.clone()).or_insert_with(|| ApprovedTool {
+                digest: tool.offered.digest,
+                definition: (*definition).clone(),
+            });
+        }
+        if approved.tools.len() > before
+            && let Err(why) = records.approve(approved)
+        {
+            left_out.push(LeftOut { what: "approvals".to_owned(), why });
         }
     }
+    let mut tools: Vec<Tool> = tools.into_iter().map(|(tool, _)| tool).collect();
+    quarantine(&mut tools, &approved);
     left_out.extend(manifest.left_out.iter().cloned());
     Known {
         hello: Hello {
@@ -60,46 +88,30 @@ pub(super) fn known(server: &str, manifest: &Manifest, records: &Records, unseen
     }
 }
 
-fn quarantine_all(tools: &mut [Tool], why: &str) {
-    for tool in tools {
-        tool.offered.quarantined = Some(format!("its approval cannot be checked: {why}"));
-    }
-}
-
 /// The same, checked against the approvals as they are now.
 pub(super) fn checked_again(known: &Known, records: &Records) -> Known {
     let mut known = known.clone();
-    for tool in &mut known.tools {
-        tool.offered.quarantined = None;
-    }
-    match records.approved() {
-        Err(why) => quarantine_all(&mut known.tools, &why),
-        Ok(mut approved) => {
-            check(&mut known.tools, &mut approved, None);
-        }
-    }
+    quarantine(&mut known.tools, &records.approved());
     known
 }
 
-/// Quarantines what is not as it was approved, and approves what was never seen where it stands in
-/// `unseen`. Whether something was approved for the first time.
-fn check(tools: &mut [Tool], approved: &mut Approved, unseen: Option<&[Value]>) -> bool {
-    let mut is_new = false;
+/// Quarantines the tools that are not as they were approved, and no others.
+fn quarantine(tools: &mut [Tool], approved: &Result<Approved, String>) {
     for tool in tools {
-        let digest = tool.offered.digest;
-        match (approved.tools.get(&tool.raw), unseen) {
-            (Some(known), _) if known.digest == digest => {}
-            (Some(known), _) => tool.offered.quarantined = Some(drifted(tool, known.digest)),
-            (None, Some(definitions)) => {
-                let definition = definition_of(definitions, &tool.raw).cloned();
-                let definition = definition.unwrap_or_default();
-                approved.tools.insert(tool.raw.clone(), ApprovedTool { digest, definition });
-                is_new = true;
+        let quarantined = match approved {
+            // Approvals that cannot be read approve nothing.
+            Err(why) => Some(format!("its approval cannot be checked: {why}")),
+            Ok(approved) => {
+                let known = approved.tools.get(&tool.raw).map(|known| known.digest);
+                let other = known.filter(|digest| *digest != tool.offered.digest);
+                other.map(|digest| drifted(tool, digest))
             }
-            (None, None) => {}
+        };
+        // What stays as it is stays shared.
+        if tool.offered.quarantined != quarantined {
+            Arc::make_mut(&mut tool.offered).quarantined = quarantined;
         }
     }
-    is_new
 }
 
 fn drifted(tool: &Tool, approved: Digest) -> String {
@@ -109,11 +121,4 @@ fn drifted(tool: &Tool, approved: Digest) -> String {
         "its definition changed after it was approved ({was}, now {is}); \
          see `concertina upstream approve {server} {raw}`"
     )
-}
-
-/// The first definition with this name: the one that counts.
-pub(super) fn definition_of<'a>(definitions: &'a [Value], raw: &str) -> Option<&'a Value> {
-    definitions
-        .iter()
-        .find(|definition| definition.get("name").and_then(Value::as_str) == Some(raw))
 }

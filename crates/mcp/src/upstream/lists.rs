@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use concertina_runtime::upstream::JsonText;
 use concertina_types::limits;
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,7 @@ use super::peer::{Patience, Peer};
 /// A list as it came.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Listed {
-    pub(super) entries: Vec<Value>,
+    pub(super) entries: Vec<JsonText>,
     /// How long it holds, in milliseconds, where the server says so.
     pub(super) ttl: Option<u64>,
     /// Why it is not whole.
@@ -48,7 +49,8 @@ async fn pages(
             return Err(Failure::Malformed(format!("`{method}` returned no `{key}`")));
         };
         for entry in entries {
-            bytes = bytes.saturating_add(length(&entry));
+            let entry = JsonText::from(entry);
+            bytes = bytes.saturating_add(entry.text().len());
             let limit = match listed.entries.len() {
                 limits::LIST_ENTRIES => format!("{} entries", limits::LIST_ENTRIES),
                 _ if bytes > limits::LIST_BYTES => format!("{} bytes", limits::LIST_BYTES),
@@ -74,24 +76,4 @@ async fn pages(
     let limit = limits::LIST_PAGES;
     listed.cut = Some(format!("`{method}` has more than {limit} pages; the rest is left out"));
     Ok(listed)
-}
-
-/// How many bytes a value takes as text, without making the text.
-fn length(value: &Value) -> usize {
-    let mut counted = Counted(0);
-    let _ = serde_json::to_writer(&mut counted, value);
-    counted.0
-}
-
-struct Counted(usize);
-
-impl std::io::Write for Counted {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 = self.0.saturating_add(bytes.len());
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }

@@ -33,10 +33,9 @@ mod subscriptions;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use concertina_runtime::now;
 use concertina_runtime::tools::Outcome;
 use concertina_runtime::upstream::{Call, Definition, Offer, ServerState, Upstreams};
 use concertina_types::limits;
@@ -58,8 +57,10 @@ pub use subscriptions::Subscription;
 use board::{Board, Part};
 use program::Household;
 use records::Records;
-use server::{Shared, Upstream, at_rest};
+use server::{Shared, State, Upstream};
 use subscriptions::Updates;
+
+use crate::lock;
 
 /// The servers behind a workspace.
 #[derive(Debug)]
@@ -81,9 +82,9 @@ impl Pool {
         let mut found = Vec::new();
         for (name, definition) in first {
             let records = Records::of(&options.home, &definition);
-            let (manifest, part) = at_rest(&definition, &records);
-            parts.insert(name.clone(), part);
-            found.push((name, definition, records, manifest));
+            let (state, is_due) = State::at_rest(&definition, &records);
+            parts.insert(name, state.part(&definition, &records));
+            found.push((definition, records, state, is_due));
         }
         let shared = Arc::new(Shared {
             board: Board::new(parts),
@@ -95,13 +96,11 @@ impl Pool {
         });
         let mut servers = BTreeMap::new();
         let mut unknown = Vec::new();
-        for (name, definition, records, manifest) in found {
-            let is_due = manifest.as_ref().is_none_or(|manifest| manifest.is_stale(now()));
-            let is_trusted = definition.trusted;
-            let upstream =
-                Upstream::new(definition, records, manifest.as_ref(), Arc::clone(&shared));
+        for (definition, records, state, is_due) in found {
+            let name = definition.name.clone();
+            let upstream = Upstream::new(definition, records, state, Arc::clone(&shared));
             let upstream = Arc::new(upstream);
-            if is_due && is_trusted {
+            if is_due {
                 unknown.push(Arc::clone(&upstream));
             }
             servers.insert(name, upstream);
@@ -221,7 +220,7 @@ fn modified(path: &std::path::Path) -> Option<SystemTime> {
 /// Whether it is another than the last time.
 fn has_changed((path, seen): &Seen) -> bool {
     let now = modified(path);
-    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut seen = lock(seen);
     let has_changed = *seen != now;
     *seen = now;
     has_changed

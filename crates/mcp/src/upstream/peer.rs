@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use concertina_runtime::upstream::Caller;
@@ -16,6 +16,8 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::failure::Failure;
 use super::subscriptions::Updates;
+use crate::lock;
+use crate::percent::encoded;
 
 const METHOD_NOT_FOUND: i64 = -32601;
 /// Said to everybody whom a question may have been for.
@@ -90,7 +92,7 @@ impl Peer {
 
     /// From now on every request carries `meta`.
     pub(super) fn always_send(&self, meta: Map<String, Value>) {
-        *self.meta.lock().unwrap_or_else(PoisonError::into_inner) = meta;
+        *lock(&self.meta) = meta;
     }
 
     /// Sends a request and waits for its answer. Dropping the future cancels the request.
@@ -137,7 +139,7 @@ impl Peer {
             Value::Object(map) => map,
             _ => Map::new(),
         };
-        let mut meta = self.meta.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut meta = lock(&self.meta).clone();
         if let Some(token) = token {
             meta.insert("progressToken".to_owned(), json!(token));
         }
@@ -387,7 +389,7 @@ impl Peer {
     }
 
     fn pending(&self) -> MutexGuard<'_, HashMap<u64, Pending>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.pending)
     }
 }
 
@@ -433,17 +435,5 @@ impl Drop for Guard<'_> {
 
 /// The address of a directory.
 fn file_uri(path: &Path) -> String {
-    let mut uri = "file://".to_owned();
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                uri.push(char::from(*byte));
-            }
-            other => {
-                use std::fmt::Write as _;
-                let _ = write!(uri, "%{other:02X}");
-            }
-        }
-    }
-    uri
+    format!("file://{}", encoded(path.as_os_str().as_encoded_bytes()))
 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use concertina_types::limits;
@@ -18,6 +18,7 @@ use super::family::{Family, MARK};
 use super::guard::Guard;
 use super::peer::Peer;
 use super::prune::prune;
+use crate::lock;
 use crate::wire::{Line, Lines, read};
 
 /// All programs that run, and who ends them when nobody else can.
@@ -244,7 +245,7 @@ impl LastWords {
             if read == 0 {
                 break;
             }
-            let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tail = lock(&self.tail);
             tail.bytes.extend(piece.iter().take(read));
             let excess = tail.bytes.len().saturating_sub(limits::STDERR_BYTES);
             tail.bytes.drain(..excess);
@@ -255,7 +256,7 @@ impl LastWords {
     /// As the end of a sentence; nothing where nothing was said.
     fn quoted(&self) -> String {
         let (bytes, is_cut) = {
-            let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+            let tail = lock(&self.tail);
             (tail.bytes.iter().copied().collect::<Vec<u8>>(), tail.is_cut)
         };
         let text = String::from_utf8_lossy(&bytes);

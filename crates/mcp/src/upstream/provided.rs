@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use concertina_runtime::upstream::Caller;
+use concertina_runtime::upstream::{Caller, JsonText};
 use serde_json::{Map, Value};
 
 use super::calls::rounds;
@@ -56,13 +56,13 @@ impl Pool {
         self.provided(|known| &known.templates)
     }
 
-    fn provided(&self, of: impl Fn(&Known) -> &Vec<Value>) -> Vec<Provided> {
+    fn provided(&self, of: impl Fn(&Known) -> &Vec<JsonText>) -> Vec<Provided> {
         let mut all = Vec::new();
         for (name, upstream) in &self.servers {
             let Some(known) = upstream.known() else { continue };
             all.extend(of(&known).iter().map(|definition| Provided {
                 server: name.clone(),
-                definition: definition.clone(),
+                definition: definition.value(),
             }));
         }
         all

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use concertina_runtime::now;
+use concertina_runtime::upstream::JsonText;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -166,8 +167,9 @@ fn next_reading(manifest: &Manifest) -> Duration {
 }
 
 /// By name or address, so that a restart changes no byte.
-fn sort(entries: &mut [Value]) {
-    let key = |entry: &Value| {
+fn sort(entries: &mut [JsonText]) {
+    let key = |entry: &JsonText| {
+        let entry = entry.value();
         let text =
             |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         (text("name"), text("uri"), text("uriTemplate"))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use concertina_runtime::private::{read_json, write_json};
-use concertina_runtime::upstream::{Definition, Reach};
+use concertina_runtime::upstream::{Definition, JsonText, Reach};
 use concertina_types::{Digest, Timestamp, canonical_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -25,11 +25,11 @@ pub(super) struct Manifest {
     pub(super) info: Value,
     pub(super) instructions: Option<String>,
     pub(super) capabilities: Value,
-    pub(super) tools: Vec<Value>,
-    pub(super) prompts: Vec<Value>,
-    pub(super) resources: Vec<Value>,
-    pub(super) templates: Vec<Value>,
-    pub(super) skills: Vec<Value>,
+    pub(super) tools: Vec<JsonText>,
+    pub(super) prompts: Vec<JsonText>,
+    pub(super) resources: Vec<JsonText>,
+    pub(super) templates: Vec<JsonText>,
+    pub(super) skills: Vec<JsonText>,
     /// Lists that were not read to their end, or not at all.
     pub(super) left_out: Vec<LeftOut>,
     /// When it was read, in milliseconds since 1970.
@@ -147,5 +147,5 @@ pub(super) struct Approved {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ApprovedTool {
     pub(super) digest: Digest,
-    pub(super) definition: Value,
+    pub(super) definition: JsonText,
 }

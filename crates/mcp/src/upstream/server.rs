@@ -1,7 +1,7 @@
 //! One server: started when it is needed, attended to while it runs, left alone for a while when it
 //! keeps failing. Whatever happens to it happens to no other.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use concertina_runtime::now;
@@ -22,6 +22,7 @@ use super::program::Household;
 use super::records::{Manifest, Records};
 use super::skills::offered;
 use super::subscriptions::{Subscriptions, Updates};
+use crate::lock;
 
 /// What all servers share.
 #[derive(Debug)]
@@ -73,46 +74,54 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) async fn stop(&self) {
-        let link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let link = lock(&self.link).take();
         if let Some(link) = link {
             link.stop().await;
         }
     }
 }
 
-/// How a server stands before anything was started, from its records alone.
-pub(super) fn at_rest(definition: &Definition, records: &Records) -> (Option<Manifest>, Part) {
-    let manifest = if definition.trusted { records.manifest() } else { None };
-    let known =
-        manifest.as_ref().map(|manifest| known(&definition.name, manifest, records, Unseen::Leave));
-    let (standing, note) = match (&manifest, definition.trusted) {
-        (_, false) => (ServerState::Untrusted, Some(Failure::Untrusted.to_string())),
-        (Some(_), true) => (ServerState::Known, None),
-        // One that did not serve the last time is not waited for.
-        (None, true) => match records.failure() {
-            Some(why) => (ServerState::Failed, Some(why)),
-            None => (ServerState::Starting, Some("its tools are not known yet".to_owned())),
-        },
-    };
-    (manifest, part(definition, records, standing, note, known.as_ref()))
-}
+impl State {
+    /// How a server stands before anything was started, from its records alone, and whether it is to
+    /// be asked what it brings.
+    pub(super) fn at_rest(definition: &Definition, records: &Records) -> (Self, bool) {
+        let manifest = if definition.trusted { records.manifest() } else { None };
+        let is_new = manifest.as_ref().is_none_or(|manifest| manifest.is_stale(now()));
+        let known = manifest
+            .map(|manifest| Arc::new(known(&definition.name, &manifest, records, Unseen::Leave)));
+        let (standing, note) = match (&known, definition.trusted) {
+            (_, false) => (ServerState::Untrusted, Some(Failure::Untrusted.to_string())),
+            (Some(_), true) => (ServerState::Known, None),
+            // One that did not serve the last time is not waited for.
+            (None, true) => match records.failure() {
+                Some(why) => (ServerState::Failed, Some(why)),
+                None => (ServerState::Starting, Some("its tools are not known yet".to_owned())),
+            },
+        };
+        let state =
+            Self { standing, note, known, connection: None, failures: 0, again: None, last: None };
+        (state, is_new && definition.trusted)
+    }
 
-fn part(
-    definition: &Definition,
-    records: &Records,
-    state: ServerState,
-    note: Option<String>,
-    known: Option<&Known>,
-) -> Part {
-    let left_out = known.map_or(&[][..], |known| &known.left_out);
-    let note = note.or_else(|| said(left_out));
-    let tools: Vec<_> =
-        known.iter().flat_map(|known| &known.tools).map(|tool| tool.offered.clone()).collect();
-    let instructions = known.and_then(|known| known.hello.instructions.clone());
-    let name = definition.name.clone();
-    let server = Server { name, state, tools: tools.len(), note, instructions };
-    let skills = known.map(|known| offered(&definition.name, &known.skills, records));
-    Part { server, tools, skills: skills.unwrap_or_default() }
+    /// What others see of it.
+    pub(super) fn part(&self, definition: &Definition, records: &Records) -> Part {
+        let known = self.known.as_deref();
+        let left_out = known.map_or(&[][..], |known| &known.left_out);
+        let tools: Vec<_> = known
+            .iter()
+            .flat_map(|known| &known.tools)
+            .map(|tool| Arc::clone(&tool.offered))
+            .collect();
+        let server = Server {
+            name: definition.name.clone(),
+            state: self.standing,
+            tools: tools.len(),
+            note: self.note.clone().or_else(|| said(left_out)),
+            instructions: known.and_then(|known| known.hello.instructions.clone()),
+        };
+        let skills = known.map(|known| offered(&definition.name, &known.skills, records));
+        Part { server, tools, skills: skills.unwrap_or_default() }
+    }
 }
 
 /// What was left out, as a note: the first three and a count.
@@ -128,26 +137,9 @@ impl Upstream {
     pub(super) fn new(
         definition: Definition,
         records: Records,
-        manifest: Option<&Manifest>,
+        state: State,
         shared: Arc<Shared>,
     ) -> Self {
-        let known = manifest
-            .map(|manifest| Arc::new(known(&definition.name, manifest, &records, Unseen::Leave)));
-        let standing = match (&known, definition.trusted) {
-            (_, false) => ServerState::Untrusted,
-            (Some(_), true) => ServerState::Known,
-            (None, true) if records.failure().is_some() => ServerState::Failed,
-            (None, true) => ServerState::Starting,
-        };
-        let state = State {
-            standing,
-            note: records.failure(),
-            known,
-            connection: None,
-            failures: 0,
-            again: None,
-            last: None,
-        };
         Self {
             definition,
             records,
@@ -172,7 +164,7 @@ impl Upstream {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(super) fn known(&self) -> Option<Arc<Known>> {
@@ -180,17 +172,14 @@ impl Upstream {
     }
 
     pub(super) fn tool(&self, name: &ToolName) -> Option<Tool> {
-        let known = self.known()?;
-        let place = known.tools.binary_search_by(|tool| tool.offered.name.cmp(name)).ok()?;
-        known.tools.get(place).cloned()
+        self.known()?.tool(name).cloned()
     }
 
     /// Puts up how it stands now.
     pub(super) fn publish(&self, is_change: bool) {
         // Under the lock, so that an older part never replaces a newer one.
         let state = self.state();
-        let (note, known) = (state.note.clone(), state.known.as_deref());
-        let part = part(&self.definition, &self.records, state.standing, note, known);
+        let part = state.part(&self.definition, &self.records);
         self.shared.board.put(part, is_change);
     }
 
@@ -311,10 +300,13 @@ impl Upstream {
         let (peer, link, hello) = self.open(changed).await?;
         let connection = Arc::new(Connection { peer, link: Mutex::new(Some(link)) });
         // Until the lists beside the tools are read again, they are what they were.
-        let known = self.known().map(|known| known.as_ref().clone()).unwrap_or_default();
-        let Known { prompts, resources, templates, skills, .. } = known;
-        let new = Manifest::new(&hello, now());
-        let mut manifest = Manifest { prompts, resources, templates, skills, ..new };
+        let mut manifest = Manifest::new(&hello, now());
+        if let Some(known) = self.known() {
+            manifest.prompts.clone_from(&known.prompts);
+            manifest.resources.clone_from(&known.resources);
+            manifest.templates.clone_from(&known.templates);
+            manifest.skills.clone_from(&known.skills);
+        }
         if let Err(failure) = self.read_tools(&connection.peer, &hello, &mut manifest).await {
             let failure = match (failure, connection.peer.ended()) {
                 (Failure::Lost(_), Some(ended)) => ended,
@@ -333,7 +325,11 @@ impl Upstream {
 
     /// What the manifest says counts from now on.
     pub(super) fn take(&self, manifest: &Manifest, connection: Option<&Arc<Connection>>) {
-        let known = Arc::new(known(self.name(), manifest, &self.records, Unseen::Approve));
+        let known = known(self.name(), manifest, &self.records, Unseen::Approve);
+        let known = Arc::new(match self.known() {
+            Some(before) => known.sharing(&before),
+            None => known,
+        });
         let is_change = {
             let mut state = self.state();
             let is_change = state.known.as_ref() != Some(&known);

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use concertina_runtime::upstream::{Nobody, OfferedSkill};
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine as _, alphabet};
+use concertina_runtime::upstream::{JsonText, Nobody, OfferedSkill};
 use concertina_types::{Digest, SkillId, canonical_json, limits};
 use serde_json::{Map, Value, json};
 
@@ -80,8 +83,8 @@ impl ServedSkill {
 }
 
 /// The skills in a server's list, and where each is kept.
-pub(super) fn offered(server: &str, entries: &[Value], records: &Records) -> Vec<OfferedSkill> {
-    let skills = entries.iter().filter_map(|entry| skill(server, entry));
+pub(super) fn offered(server: &str, entries: &[JsonText], records: &Records) -> Vec<OfferedSkill> {
+    let skills = entries.iter().filter_map(|entry| skill(server, &entry.value()));
     let offered = skills.map(|skill| {
         let kept = records.skill(&skill.digest());
         OfferedSkill {
@@ -144,7 +147,7 @@ impl Pool {
         let mut all = Vec::new();
         for (name, upstream) in &self.servers {
             let Some(known) = upstream.known() else { continue };
-            all.extend(known.skills.iter().filter_map(|entry| skill(name, entry)));
+            all.extend(known.skills.iter().filter_map(|entry| skill(name, &entry.value())));
         }
         all
     }
@@ -166,7 +169,7 @@ impl Pool {
         let text = |key: &str| content.get(key).and_then(Value::as_str);
         let bytes = match (text("text"), text("blob")) {
             (Some(text), _) => Some(text.as_bytes().to_vec()),
-            (None, Some(blob)) => base64(blob),
+            (None, Some(blob)) => decoded(blob),
             (None, None) => None,
         };
         let bytes =
@@ -268,25 +271,34 @@ fn file(entry: &Value) -> Option<ServedFile> {
     })
 }
 
-/// The bytes that standard base64 stands for.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0_u32, 0_u32);
-    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=') {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = (bits << 6) | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from((bits >> count) & 0xff).ok()?);
+/// The bytes that base64 stands for, in either alphabet, with or without padding and line breaks.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    const LENIENT: GeneralPurpose = GeneralPurpose::new(
+        &alphabet::STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_allow_trailing_bits(true)
+            .with_decode_padding_mode(DecodePaddingMode::RequireNone),
+    );
+    let digits = text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=');
+    let standard = digits.map(|byte| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        other => other,
+    });
+    LENIENT.decode(standard.collect::<Vec<u8>>()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decoded;
+
+    #[test]
+    fn base64_is_read_however_it_is_written() {
+        for written in ["+/8Yc2Y=", "-_8Yc2Y", "+/8Y\r\nc2Y=\n", "+/8Yc2Z"] {
+            assert_eq!(decoded(written).as_deref(), Some(&b"\xfb\xff\x18sf"[..]), "{written:?}");
+        }
+        for none in ["+/8Yc2Y!", "+/8Yc", "é"] {
+            assert_eq!(decoded(none), None, "{none:?}");
         }
     }
-    Some(bytes)
 }

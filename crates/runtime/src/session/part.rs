@@ -1,7 +1,12 @@
 //! Parts of a skill: its sections, its examples, its files.
 
-use concertina_format::skill::sections;
+use std::collections::BTreeMap;
 
+use concertina_core::catalog::search::{Index, Query, SearchDocument};
+use concertina_format::skill::{Example, sections};
+use concertina_types::Ref;
+
+use crate::find::example_documents;
 use crate::sources::resource;
 use crate::workspace::LoadedSkill;
 
@@ -14,8 +19,13 @@ pub(super) fn part_text(
     if part == "body" || part == "full" {
         return Ok(skill.body.clone());
     }
-    if part == "examples" || part.starts_with("examples/") {
-        return examples(skill, part.strip_prefix("examples/"));
+    if let Some(rest) = part.strip_prefix("examples") {
+        match rest.chars().next() {
+            None => return examples(skill, &Wanted::First),
+            Some('/') => return examples(skill, &Wanted::Number(rest.trim_start_matches('/'))),
+            Some('?') => return examples(skill, &Wanted::Fitting(rest.trim_start_matches('?'))),
+            Some(_) => {}
+        }
     }
     let wanted = part.trim().to_lowercase();
     let parts = sections(&skill.body);
@@ -45,19 +55,47 @@ pub(super) fn part_text(
     ))
 }
 
-/// Examples given at a time.
+/// Examples given at a time: two or three show what a pattern is, and more cost more than they show.
 const EXAMPLES: usize = 3;
 
-fn examples(skill: &LoadedSkill, number: Option<&str>) -> Result<String, (String, String)> {
+/// Which examples are asked for.
+enum Wanted<'a> {
+    /// Those that the author wrote first.
+    First,
+    /// One, by its number from 1.
+    Number(&'a str),
+    /// Those that fit `query=…`, `tag=…` or both, joined by `&`.
+    Fitting(&'a str),
+}
+
+fn examples(skill: &LoadedSkill, wanted: &Wanted<'_>) -> Result<String, (String, String)> {
     let all = &skill.document.examples;
-    let chosen: Vec<_> = match number.map(str::parse::<usize>) {
-        None => all.iter().take(EXAMPLES).collect(),
-        Some(Ok(number)) if number >= 1 => all.iter().skip(number - 1).take(1).collect(),
-        Some(_) => Vec::new(),
+    let none = |why: String| Err(("NO_SUCH_PART".to_owned(), why));
+    let chosen: Vec<&Example> = match wanted {
+        Wanted::First => all.iter().take(EXAMPLES).collect(),
+        Wanted::Number(number) => match number.parse::<usize>() {
+            Ok(number) if number >= 1 => all.iter().skip(number - 1).take(1).collect(),
+            _ => Vec::new(),
+        },
+        Wanted::Fitting(terms) => match fitting(skill, terms) {
+            Ok(chosen) if chosen.is_empty() && !all.is_empty() => {
+                return none(format!(
+                    "none of the {} examples of skill:{} fits; open skill:{}#examples for the first",
+                    all.len(),
+                    skill.entry.id,
+                    skill.entry.id
+                ));
+            }
+            Ok(chosen) => chosen,
+            Err(key) => {
+                return none(format!(
+                    "`{key}` chooses no example; write #examples?query=WORDS or #examples?tag=TAG"
+                ));
+            }
+        },
     };
     if chosen.is_empty() {
-        let text = format!("skill:{} has {} examples", skill.entry.id, all.len());
-        return Err(("NO_SUCH_PART".to_owned(), text));
+        return none(format!("skill:{} has {} examples", skill.entry.id, all.len()));
     }
     let shown: Vec<String> = chosen
         .into_iter()
@@ -67,4 +105,33 @@ fn examples(skill: &LoadedSkill, number: Option<&str>) -> Result<String, (String
         })
         .collect();
     Ok(shown.join("\n\n"))
+}
+
+/// The examples that bear the tag and fit the query, best first. An error is the key that is none.
+fn fitting<'s>(skill: &'s LoadedSkill, terms: &str) -> Result<Vec<&'s Example>, String> {
+    let (mut query, mut tag) = (None, None);
+    for term in terms.split('&') {
+        match term.split_once('=') {
+            Some(("query", words)) => query = Some(words),
+            Some(("tag", word)) => tag = Some(word.to_lowercase()),
+            _ => return Err(term.to_owned()),
+        }
+    }
+    let tagged = |example: &Example| {
+        tag.as_ref().is_none_or(|tag| example.tags.iter().any(|own| own.to_lowercase() == *tag))
+    };
+    let all = &skill.document.examples;
+    let Some(query) = query else {
+        return Ok(all.iter().filter(|example| tagged(example)).take(EXAMPLES).collect());
+    };
+    let mut by_key: BTreeMap<Ref, &Example> = BTreeMap::new();
+    let documents = example_documents(skill).into_iter().zip(all).filter(|(_, own)| tagged(own));
+    let documents: Vec<SearchDocument> = documents
+        .map(|(document, example)| {
+            by_key.insert(document.key.clone(), example);
+            document
+        })
+        .collect();
+    let answer = Index::build(documents).find(&Query { limit: EXAMPLES, ..Query::new(query) });
+    Ok(answer.ranking().iter().filter_map(|hit| by_key.get(&hit.reference).copied()).collect())
 }

@@ -1,6 +1,11 @@
 //! `find`, `open`, `call` and `close`: from words to commands.
 
-use concertina_core::catalog::search::{Index, Kind, Query, SearchDocument, SearchDocumentMeta};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use concertina_core::catalog::search::{
+    Answer, Explanation, Hit, Index, Kind, Query, SearchDocument, SearchDocumentMeta,
+};
 use concertina_core::session::{Command, Origin, Refusal, Shown, menus, visibility};
 use concertina_format::expand::Profile;
 use concertina_types::{
@@ -15,7 +20,7 @@ use super::tools::{is_inside, lines_of_tool};
 use super::{Admission, Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
-use crate::find::{FindRequest, Found, section_documents};
+use crate::find::{FindRequest, Found, Indexes, section_documents};
 use crate::tools::Outcome;
 use crate::workspace::Workspace;
 
@@ -38,6 +43,26 @@ pub struct OpenOptions {
     pub held: Option<String>,
     /// Stops a command that runs.
     pub cancel: Cancel,
+}
+
+/// Where a search looks.
+enum Scope {
+    /// In everything.
+    Things(Arc<Indexes>),
+    /// In the headings of all skills.
+    Sections(Arc<Indexes>),
+    /// In something that was indexed for this search.
+    Own(Box<Index>),
+}
+
+impl Scope {
+    fn index(&self) -> &Index {
+        match self {
+            Self::Things(indexes) => &indexes.things,
+            Self::Sections(indexes) => &indexes.sections,
+            Self::Own(index) => index,
+        }
+    }
 }
 
 impl Session {
@@ -77,6 +102,48 @@ impl Session {
             Ok(index) => index,
             Err((code, reason)) => return Ok(Err(Refusal::new(code, reason))),
         };
+        let mut answer = self.asking(subject, request, |query| index.index().find(query));
+        if request.within.is_some() && !answer.enough {
+            // Whoever names the place to search has chosen already: any mention is what they want.
+            answer.hits = std::mem::take(&mut answer.nearest);
+            answer.enough = !answer.hits.is_empty();
+        }
+        if let Scope::Things(indexes) = &index
+            && request.kind.is_none()
+            && let Some(section) = self.section_of_first(subject, request, indexes, &answer)
+        {
+            answer.hits.insert(1, section);
+            answer.hits.truncate(request.limit.unwrap_or(limits::FIND_HITS));
+        }
+        let browse =
+            if answer.enough { Vec::new() } else { self.menu_names().map(Ref::Menu).collect() };
+        Ok(Ok(Found { hits: answer.hits, enough: answer.enough, nearest: answer.nearest, browse }))
+    }
+
+    /// How a search comes to its ranking: what [`Session::search`] finds for `subject`, with the
+    /// parts of every score.
+    ///
+    /// # Errors
+    /// As [`Session::search`].
+    pub fn explain_search(
+        &self,
+        workspace: &mut Workspace,
+        subject: Subject,
+        request: &FindRequest,
+    ) -> Result<Result<Explanation, Refusal>, RuntimeError> {
+        Ok(match self.scope(workspace, subject, request)? {
+            Ok(scope) => Ok(self.asking(subject, request, |query| scope.index().explain(query))),
+            Err((code, reason)) => Err(Refusal::new(code, reason)),
+        })
+    }
+
+    /// Gives `search` the request as a query over what `subject` may find.
+    fn asking<T>(
+        &self,
+        subject: Subject,
+        request: &FindRequest,
+        search: impl FnOnce(&Query<'_>) -> T,
+    ) -> T {
         let inside = match &request.within {
             Some(Ref::Menu(menu)) => Some(menu.as_str()),
             _ => None,
@@ -87,25 +154,38 @@ impl Session {
                 && inside.is_none_or(|menu| is_inside(meta, menu))
                 && match &meta.key {
                     // Which there are is found out once, and only where one was met.
-                    Ref::Menu(name) => {
-                        menus.get_or_init(|| self.menu_names()).contains(name.as_str())
-                    }
+                    Ref::Menu(name) => menus
+                        .get_or_init(|| self.menu_names().collect::<BTreeSet<_>>())
+                        .contains(name.as_str()),
                     _ => self.is_findable(meta, subject),
                 }
         };
-        let query = Query {
+        search(&Query {
             text: &request.query,
             limit: request.limit.unwrap_or(limits::FIND_HITS),
             kind: None,
             within: &within,
-        };
-        let mut answer = index.find(&query);
-        if request.within.is_some() && !answer.enough {
-            // Whoever names the place to search has chosen already: any mention is what they want.
-            answer.hits = std::mem::take(&mut answer.nearest);
-            answer.enough = !answer.hits.is_empty();
-        }
-        Ok(Ok(Found { hits: answer.hits, enough: answer.enough, nearest: answer.nearest }))
+        })
+    }
+
+    /// The section of the first hit whose heading is what was asked for.
+    fn section_of_first(
+        &self,
+        subject: Subject,
+        request: &FindRequest,
+        indexes: &Indexes,
+        answer: &Answer,
+    ) -> Option<Hit> {
+        let first = answer.hits.first()?;
+        let Ref::Skill { id, part: None, .. } = &first.reference else { return None };
+        let group = id.to_string();
+        let within =
+            |meta: &SearchDocumentMeta| meta.group == group && self.is_findable(meta, subject);
+        let query = Query { limit: 1, within: &within, ..Query::new(&request.query) };
+        let sections = indexes.sections.find(&query);
+        let section = sections.hits.into_iter().next()?;
+        // Scores of another index say nothing here; it stands with its skill.
+        Some(Hit { score: first.score, ..section })
     }
 
     /// The index to search, or why the scope makes no sense: a code and words.
@@ -114,7 +194,7 @@ impl Session {
         workspace: &mut Workspace,
         subject: Subject,
         request: &FindRequest,
-    ) -> Result<Result<std::sync::Arc<Index>, (String, String)>, RuntimeError> {
+    ) -> Result<Result<Scope, (String, String)>, RuntimeError> {
         if request.kind == Some(Kind::Evidence) {
             let mut documents = Vec::new();
             for (id, blob) in &self.state.evidence {
@@ -123,15 +203,19 @@ impl Session {
                 document.body = self.text(blob)?;
                 documents.push(document);
             }
-            return Ok(Ok(Index::build(documents).into()));
+            return Ok(Ok(Scope::Own(Box::new(Index::build(documents)))));
         }
         Ok(match &request.within {
-            None => Ok(workspace.index()),
+            None if request.kind == Some(Kind::Section) => Ok(Scope::Sections(workspace.indexes())),
+            None => Ok(Scope::Things(workspace.indexes())),
             Some(reference @ Ref::Menu(_)) => {
                 let seen = visibility(&self.state, &self.world(), reference, subject);
                 match seen.reasons.first().filter(|_| !seen.visible) {
                     Some(reason) => Err((reason.code.clone(), reason.text.clone())),
-                    None => Ok(workspace.index()),
+                    None if request.kind == Some(Kind::Section) => {
+                        Ok(Scope::Sections(workspace.indexes()))
+                    }
+                    None => Ok(Scope::Things(workspace.indexes())),
                 }
             }
             Some(reference @ Ref::Skill { id, .. }) => {
@@ -142,7 +226,7 @@ impl Session {
                         if let Some(reason) = distrusted.filter(|_| subject == Subject::Model) {
                             return Ok(Err(("UNTRUSTED".to_owned(), reason)));
                         }
-                        Ok(Index::build(section_documents(&skill)).into())
+                        Ok(Scope::Own(Box::new(Index::build(section_documents(&skill)))))
                     }
                     Some(Err(error)) => Err((error.code().to_owned(), error.to_string())),
                     _ => {
@@ -169,8 +253,9 @@ impl Session {
     }
 
     /// The categories that can be opened next.
-    fn menu_names(&self) -> std::collections::BTreeSet<String> {
-        menus(&self.state, &self.world()).into_keys().map(str::to_owned).collect()
+    fn menu_names(&self) -> impl Iterator<Item = String> {
+        let names = menus(&self.state, &self.world()).into_keys().map(str::to_owned);
+        names.collect::<Vec<_>>().into_iter()
     }
 
     /// Unfolds one thing.
@@ -389,8 +474,10 @@ impl Session {
 /// they belong to, so they are found only by those who ask for them.
 fn is_asked_for(kind: Kind, wanted: Option<Kind>) -> bool {
     match wanted {
+        // Inside a skill there are sections only, and they are parts of a skill.
+        Some(Kind::Skill) => matches!(kind, Kind::Skill | Kind::Section),
         Some(wanted) => kind == wanted,
-        None => matches!(kind, Kind::Skill | Kind::Tool | Kind::Menu),
+        None => matches!(kind, Kind::Skill | Kind::Tool | Kind::Menu | Kind::Section),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use concertina_core::catalog::{Category, Schema, ToolEntry};
+use concertina_core::catalog::{Category, JsonText, ToolEntry};
 use concertina_format::config::{self, Config, SqliteSource, ToolKind};
 use concertina_types::{Diagnostic, Digest, Severity, ToolName, canonical_json};
 
@@ -83,7 +83,7 @@ fn entry(name: &ToolName, tool: &config::Tool, runner: &str) -> ToolEntry {
         name: name.clone(),
         title: None,
         description: tool.description.clone().unwrap_or_default(),
-        parameters: Schema::from(&tool.parameters),
+        parameters: JsonText::from(&tool.parameters),
         output: None,
         category: tool.category.clone().unwrap_or_default(),
         danger: tool.danger,

@@ -13,7 +13,7 @@ mod itself;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use concertina_core::catalog::Schema;
+pub use concertina_core::catalog::JsonText;
 use concertina_types::{Digest, ToolName};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -62,7 +62,7 @@ pub struct Offer {
     /// Rises with every change.
     pub revision: u64,
     /// The tools of all servers, sorted by name.
-    pub tools: Vec<OfferedTool>,
+    pub tools: Vec<Arc<OfferedTool>>,
     /// The skills of all servers, sorted by server and name.
     pub skills: Vec<OfferedSkill>,
     /// The servers, sorted by name.
@@ -95,9 +95,9 @@ pub struct OfferedTool {
     /// What it does, in the server's words.
     pub description: String,
     /// The JSON Schema of its arguments, as the server wrote it.
-    pub input: Schema,
+    pub input: JsonText,
     /// The JSON Schema of its structured result, as the server wrote it.
-    pub output: Option<Schema>,
+    pub output: Option<JsonText>,
     /// What the server says that it does to the world.
     pub hints: Hints,
     /// Words that the server files it under.

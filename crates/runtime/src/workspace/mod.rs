@@ -7,10 +7,11 @@ mod tools;
 mod trusted;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use concertina_core::catalog::search::Index;
+use concertina_core::catalog::search::Weights;
 use concertina_core::catalog::{
     Category, Merged, Precedence, Shadowed, SkillEntry, Skipped, Snapshot, ToolEntry, merge,
 };
@@ -22,7 +23,7 @@ use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens};
 
 use crate::doctor::Around;
 use crate::error::RuntimeError;
-use crate::find::{Texts, tool_documents};
+use crate::find::{Indexed, Indexes};
 use crate::settings::{Loaded, load_config};
 use crate::sources::{
     Bundled, FileSystem, Place, Places, SkillFile, Source, SourceError, file_name, inventory,
@@ -130,9 +131,8 @@ pub struct Workspace {
     /// The address of the snapshot, and the store that keeps it.
     stored: Option<(Blob, Weak<dyn ContentStore>)>,
     bytes_read: u64,
-    texts: Texts,
     /// Made from the snapshot when first needed.
-    index: Option<Arc<Index>>,
+    indexed: Indexed,
     preloaded: Option<Tokens>,
 }
 
@@ -189,8 +189,7 @@ impl Workspace {
             skipped: Vec::new(),
             stored: None,
             bytes_read: 0,
-            texts: Texts::default(),
-            index: None,
+            indexed: Indexed::default(),
             preloaded: None,
         };
         workspace.gather_again();
@@ -253,7 +252,7 @@ impl Workspace {
         if is_other {
             self.take_served();
             self.gather_again();
-            self.index = None;
+            self.indexed.invalidate(&[]);
             self.preloaded = None;
         }
         if self.served.is_stale() || self.sources.iter().any(|source| source.is_stale()) {
@@ -262,8 +261,8 @@ impl Workspace {
         is_other && self.publish(self.snapshot.skills.clone(), self.snapshot.shadowed.clone())
     }
 
-    /// Keeps the catalogue in `store` and gives its address. Its text can be large: it is made for a
-    /// store that does not have it, and let go.
+    /// Keeps the catalogue in `store` and gives its address. Its text can be large: it is written for
+    /// a store that does not have it, and never held.
     pub fn stored_snapshot(&mut self, store: &Store) -> Result<Blob, RuntimeError> {
         let content = Arc::downgrade(&store.content);
         if let Some((blob, kept)) = &self.stored
@@ -271,11 +270,12 @@ impl Workspace {
         {
             return Ok(*blob);
         }
-        let text = serde_json::to_string(self.snapshot.as_ref()).map_err(|error| {
+        let snapshot = self.snapshot.as_ref();
+        let write = |out: &mut dyn Write| Ok(serde_json::to_writer(out, snapshot)?);
+        let blob = Blob::of_written(write).map_err(|error| {
             RuntimeError::Internal(format!("the catalogue cannot be stored: {error}"))
         })?;
-        store.content.put(text.as_bytes())?;
-        let blob = Blob::of(&text);
+        store.content.put_written(&blob, &write)?;
         self.stored = Some((blob, content));
         Ok(blob)
     }
@@ -325,18 +325,14 @@ impl Workspace {
         Ok(parsed(entry, &self.file(entry)?))
     }
 
-    /// The search index over skills with their bodies, examples and tools; made when first needed.
-    pub(crate) fn index(&mut self) -> Arc<Index> {
-        if let Some(index) = &self.index {
-            return Arc::clone(index);
-        }
-        let mut texts = std::mem::take(&mut self.texts);
-        let documents = texts.documents(&self.snapshot, &|entry| self.read(entry).ok());
-        self.texts = texts;
-        let index =
-            Arc::new(Index::build(documents.into_iter().chain(tool_documents(&self.snapshot))));
-        self.index = Some(Arc::clone(&index));
-        index
+    /// The search indexes over skills with their bodies, examples and sections, and tools; made when
+    /// first needed, and then changed where the catalogue changed.
+    pub(crate) fn indexes(&mut self) -> Arc<Indexes> {
+        let mut indexed = std::mem::take(&mut self.indexed);
+        let indexes =
+            indexed.indexes(&self.snapshot, &Weights::default(), &|entry| self.read(entry).ok());
+        self.indexed = indexed;
+        indexes
     }
 
     /// What every skill's text and every tool's definition take together. Every skill is read, once
@@ -391,7 +387,7 @@ impl Workspace {
             candidates.extend(scan.skills);
             skipped.extend(scan.skipped);
             read += scan.bytes_read;
-            self.texts.forget(&scan.fresh);
+            self.indexed.invalidate(&scan.fresh);
         }
         self.bytes_read += read;
         for candidate in &mut candidates {
@@ -404,7 +400,7 @@ impl Workspace {
         let Merged { skills, shadowed } =
             merge(candidates, precedence, &crate::sources::same_bytes);
         // A body can change without a trace in the catalogue.
-        self.index = None;
+        self.indexed.invalidate(&[]);
         self.preloaded = None;
         self.skipped = skipped;
         if self.are_settings_trusted() != self.settings_trusted {
@@ -427,7 +423,7 @@ impl Workspace {
             skills,
             shadowed,
             skipped,
-            tools: Arc::clone(&self.gathered.tools),
+            tools: self.gathered.tools.clone(),
             categories: self.gathered.categories.clone(),
             tool_tokens: self.gathered.tokens,
         };

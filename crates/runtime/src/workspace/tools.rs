@@ -21,7 +21,7 @@ const HINTS: usize = 8;
 /// The tools as the catalogue has them.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    pub(super) tools: Arc<Vec<ToolEntry>>,
+    pub(super) tools: Vec<Arc<ToolEntry>>,
     pub(super) categories: BTreeMap<String, Category>,
     pub(super) tokens: Tokens,
     /// Offered tools that were left out, and what else did not go as the settings have it.
@@ -46,8 +46,8 @@ impl Workspace {
     /// Puts together the tools that there are now, sorted by name.
     pub(super) fn gather(&self, offer: Option<&Offer>, settings_trusted: bool) -> Gathered {
         let filing = Filing::new(&self.loaded.config);
-        let mut all: BTreeMap<ToolName, ToolEntry> = BTreeMap::new();
-        let mut skipped = Vec::new();
+        let offered = offer.map_or(0, |offer| offer.tools.len());
+        let mut tools = Vec::with_capacity(self.defined_tools.len() + offered);
         for tool in &self.defined_tools {
             let mut tool = tool.clone();
             tool.trusted = settings_trusted || !self.is_own_tool(&tool.name);
@@ -55,28 +55,29 @@ impl Workspace {
                 let named = filing.named(tool.name.as_str()).unwrap_or_default();
                 named.clone_into(&mut tool.category);
             }
-            all.insert(tool.name.clone(), tool);
+            tools.push(self.shared(tool));
         }
-        for (server, tools) in by_server(offer) {
-            let papers: Vec<Paper<'_>> = tools.iter().map(|tool| paper(tool)).collect();
+        for (server, offered) in by_server(offer) {
+            let papers: Vec<Paper<'_>> = offered.iter().map(|tool| paper(tool)).collect();
             let trusted = offer.is_some_and(|offer| is_trusted(offer, server));
-            for (tool, category) in tools.iter().zip(filing.file(&papers)) {
-                if let Some(taken) = all.get(&tool.name) {
-                    let reason = match &taken.server {
-                        None => "concertina.toml defines a tool of this name".to_owned(),
-                        Some(other) => format!("server {other} has a tool of this name"),
-                    };
-                    skipped.push(left_out(tool, &reason));
-                } else {
-                    all.insert(tool.name.clone(), entry(tool, category, trusted));
-                }
-            }
+            let filed = offered.iter().zip(filing.file(&papers));
+            tools.extend(filed.map(|(tool, category)| self.shared(entry(tool, category, trusted))));
         }
+        // Of several with one name the first stays first.
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut skipped = Vec::new();
+        tools.dedup_by(|tool, taken| {
+            let is_taken = tool.name == taken.name;
+            if is_taken {
+                skipped.push(left_out(tool, taken));
+            }
+            is_taken
+        });
         let mut pins = 0;
-        for tool in all.values_mut().filter(|tool| filing.is_pinned(tool.name.as_str())) {
+        for tool in tools.iter_mut().filter(|tool| filing.is_pinned(tool.name.as_str())) {
             pins += 1;
             if pins <= limits::PINNED_TOOLS {
-                tool.category.clear();
+                Arc::make_mut(tool).category.clear();
             }
         }
         skipped.extend(offer.iter().flat_map(|offer| &offer.skills).filter_map(waits));
@@ -90,17 +91,29 @@ impl Workspace {
                 ),
             });
         }
-        let tools: Vec<ToolEntry> = all.into_values().collect();
         Gathered {
             categories: self.categories(&tools, offer),
             tokens: tokens(&tools),
-            tools: Arc::new(tools),
+            tools,
             skipped,
         }
     }
 
+    /// `tool`, or the same one as the catalogue has it already: several catalogues are held at a time,
+    /// and a server that comes changes no other's tools.
+    fn shared(&self, tool: ToolEntry) -> Arc<ToolEntry> {
+        let tools = &self.gathered.tools;
+        let place = tools.binary_search_by(|known| known.name.cmp(&tool.name)).ok();
+        let known = place.and_then(|place| tools.get(place)).filter(|known| ***known == tool);
+        known.map_or_else(|| Arc::new(tool), Arc::clone)
+    }
+
     /// The categories of the settings, and those that are derived: these tell of what is inside.
-    fn categories(&self, tools: &[ToolEntry], offer: Option<&Offer>) -> BTreeMap<String, Category> {
+    fn categories(
+        &self,
+        tools: &[Arc<ToolEntry>],
+        offer: Option<&Offer>,
+    ) -> BTreeMap<String, Category> {
         let mut categories = self.defined_categories.clone();
         let mut inside: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for tool in tools.iter().filter(|tool| tool.server.is_some()) {
@@ -166,9 +179,15 @@ fn paper(tool: &OfferedTool) -> Paper<'_> {
     Paper { name, server: &tool.server, own: own.unwrap_or(name), tags: &tool.tags }
 }
 
-fn left_out(tool: &OfferedTool, reason: &str) -> Skipped {
+/// That `tool` is left out, since `taken` has its name.
+fn left_out(tool: &ToolEntry, taken: &ToolEntry) -> Skipped {
+    let reason = match &taken.server {
+        None => "concertina.toml defines a tool of this name".to_owned(),
+        Some(other) => format!("server {other} has a tool of this name"),
+    };
+    let server = tool.server.as_deref().unwrap_or_default();
     Skipped {
-        path: format!("server {}", tool.server),
+        path: format!("server {server}"),
         code: "NAME_TAKEN".to_owned(),
         reason: format!("tool:{} is left out: {reason}; rename the server", tool.name),
     }
@@ -204,7 +223,7 @@ fn danger(hints: Hints) -> Danger {
 
 /// What all definitions take: counted where they might all be shown at once, else as one token for
 /// four bytes, since counting thousands takes longer than starting may.
-fn tokens(tools: &[ToolEntry]) -> Tokens {
+fn tokens(tools: &[Arc<ToolEntry>]) -> Tokens {
     if tools.len() <= limits::DIRECT_TOOLS {
         return tools.iter().map(|tool| concertina_tokens::count(&tool.definition())).sum();
     }

@@ -13,7 +13,7 @@ fn world() -> World {
         "work/skills/sales/SKILL.md",
         skill_with(
             "sales",
-            "tags: [revenue]\npermissions:\n  tools: [\"sql\"]\nexamples:\n  - query: Which customers are inactive?\n    text: SELECT 1\n  - query: Which customers are lost?\n  - query: Who are inactive customers by region?\n  - query: Inactive customers, again?",
+            "tags: [revenue]\npermissions:\n  tools: [\"sql\"]\nexamples:\n  - query: Which customers are inactive?\n    text: SELECT 1\n    tags: [churn]\n  - query: Which customers are lost?\n  - query: Who are inactive customers by region?\n  - query: Inactive customers, again?",
             "# Sales\n\nIntro.\n\n## Churn\n\nInactive customers ordered nothing for months.\n\n## Regions\n\nNorth and south.",
         ),
     );
@@ -133,6 +133,79 @@ fn e13_a_search_inside_a_skill_finds_its_sections() {
             .1;
         assert_eq!(reply.refusal.unwrap().code, code, "{reference}");
     }
+}
+
+#[test]
+fn a_heading_that_is_asked_for_stands_behind_its_skill() {
+    let world = world();
+    let mut workspace = world.alone();
+    let mut session = begin(&mut workspace);
+    let hits = find(&mut session, &mut workspace, Origin::model("f"), &asked("sales churn"));
+    assert_eq!(hits[..2], ["skill:sales", "skill:sales#churn"], "{hits:?}");
+    let few = FindRequest { limit: Some(1), ..asked("sales churn") };
+    assert_eq!(find(&mut session, &mut workspace, Origin::model("f"), &few), ["skill:sales"]);
+    let whole = FindRequest { kind: Some(Kind::Skill), ..asked("sales churn") };
+    let hits = find(&mut session, &mut workspace, Origin::model("f"), &whole);
+    assert_eq!(hits, ["skill:sales"], "m05: a list of skills to activate");
+    let sections = FindRequest { kind: Some(Kind::Section), ..asked("regions") };
+    let hits = find(&mut session, &mut workspace, Origin::model("f"), &sections);
+    assert_eq!(hits, ["skill:sales#regions"]);
+    for query in ["llamas", "okapis"] {
+        let sections = FindRequest { kind: Some(Kind::Section), ..asked(query) };
+        let hits = find(&mut session, &mut workspace, Origin::model("f"), &sections);
+        assert!(hits.is_empty(), "{query}: {hits:?}");
+    }
+}
+
+#[test]
+fn e15_two_or_three_examples_that_fit_are_given_on_demand() {
+    let world = world();
+    let mut workspace = world.alone();
+    let mut session = begin(&mut workspace);
+    let mut given = |part: &str| open(&mut session, &mut workspace, &format!("skill:sales#{part}"));
+    let text = given("examples?query=customers that are lost").unwrap().text;
+    assert_eq!(text.matches("Request: ").count(), 3, "{text}");
+    assert!(text.find("lost").unwrap() < text.find("inactive").unwrap(), "best first: {text}");
+    let text = given("examples?tag=Churn").unwrap().text;
+    assert!(text.contains("SELECT 1") && text.matches("Request: ").count() == 1, "{text}");
+    let text = given("examples?tag=churn&query=inactive").unwrap().text;
+    assert!(text.matches("Request: ").count() == 1, "{text}");
+    for (part, words) in [
+        ("examples?query=zeppelins", "none of the 4 examples"),
+        ("examples?tag=none", "none of the 4 examples"),
+        ("examples?best", "`best` chooses no example"),
+        ("examples?", "chooses no example"),
+        ("examples/99", "has 4 examples"),
+    ] {
+        let refusal = given(part).unwrap_err();
+        assert_eq!(refusal.code, "NO_SUCH_PART", "{part}");
+        assert!(refusal.message.contains(words), "{part}: {}", refusal.message);
+    }
+}
+
+#[test]
+fn q06_what_is_edited_or_removed_is_found_as_it_is_now() {
+    let world = world();
+    let mut workspace = world.alone();
+    let mut session = begin(&mut workspace);
+    let mut hits = |workspace: &mut Workspace, query: &str| {
+        workspace.refresh();
+        find(&mut session, workspace, Origin::user(), &asked(query))
+    };
+    assert!(hits(&mut workspace, "axolotls").is_empty());
+    let sales = world.path("work/skills/sales/SKILL.md");
+    let edited = std::fs::read_to_string(&sales).unwrap().replace("Intro.", "About axolotls.");
+    std::fs::write(&sales, edited).unwrap();
+    assert_eq!(hits(&mut workspace, "axolotls"), ["skill:sales"]);
+    let hidden = world.path("work/skills/hidden/SKILL.md");
+    let edited = std::fs::read_to_string(&sales).unwrap().replace("axolotls", "capybaras");
+    std::fs::write(&sales, edited).unwrap();
+    assert_eq!(hits(&mut workspace, "capybaras"), ["skill:sales"]);
+    assert!(hits(&mut workspace, "axolotls").is_empty());
+    assert_eq!(hits(&mut workspace, "llamas"), ["skill:hidden"]);
+    std::fs::remove_file(&hidden).unwrap();
+    assert!(hits(&mut workspace, "llamas").is_empty());
+    assert_eq!(hits(&mut workspace, "capybaras"), ["skill:sales"]);
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Servers {
         *offer = Arc::new(Offer {
             revision: offer.revision + 1,
             servers: servers.collect(),
-            tools,
+            tools: tools.into_iter().map(Arc::new).collect(),
             skills: Vec::new(),
         });
     }

@@ -1,12 +1,13 @@
 //! One function per law, run against every implementation.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::thread;
 
 use concertina_store::{
     ContentStore, Durability, EventStore, FileContent, MemoryStore, SqliteEvents, Store,
 };
-use concertina_types::{Digest, Timestamp, verify_chain};
+use concertina_types::{Blob, Digest, Timestamp, verify_chain};
 
 use crate::{append_retrying, assert_complete, draft, session};
 
@@ -116,6 +117,21 @@ fn content_comes_back_by_digest(store: &dyn ContentStore) {
     store.sync().unwrap();
 }
 
+fn written_content_comes_back_by_digest(store: &dyn ContentStore) {
+    for pieces in [0, 1, 300_000] {
+        let text = "piece by piece ".repeat(pieces);
+        let write =
+            |out: &mut dyn Write| (0..pieces).try_for_each(|_| out.write_all(b"piece by piece "));
+        let blob = Blob::of_written(write).unwrap();
+        assert_eq!(blob, Blob::of(&text));
+        // Again where it is there already.
+        for _ in 0..2 {
+            store.put_written(&blob, &write).unwrap();
+            assert_eq!(store.get(&blob.digest).unwrap().as_deref(), Some(text.as_bytes()));
+        }
+    }
+}
+
 /// A fresh store of each kind for every law.
 macro_rules! laws {
     ($($law:ident: $kind:ident),* $(,)?) => {
@@ -139,6 +155,7 @@ laws! {
     n03_sessions_in_parallel_do_not_mix: SqliteEvents,
     two_threads_write_one_session: SqliteEvents,
     content_comes_back_by_digest: FileContent,
+    written_content_comes_back_by_digest: FileContent,
 }
 
 #[test]
@@ -199,6 +216,26 @@ fn n02_state_persists_over_restarts() {
         let text = format!("content {n}").into_bytes();
         assert_eq!(store.content.get(&Digest::of(&text)).unwrap(), Some(text));
     }
+}
+
+#[test]
+fn content_written_to_a_home_is_kept_by_its_size() {
+    let home = tempfile::tempdir().unwrap();
+    let store = Store::open(home.path()).unwrap();
+    written_content_comes_back_by_digest(store.content.as_ref());
+    let files = std::fs::read_dir(home.path().join("content")).unwrap();
+    assert_eq!(files.count(), 1, "only the large one is a file");
+}
+
+#[test]
+fn a_fleeting_store_keeps_events_and_no_content() {
+    let store = Store::fleeting();
+    let digest = store.content.put(b"seen").unwrap();
+    assert_eq!(digest, Digest::of(b"seen"));
+    assert_eq!(store.content.get(&digest).unwrap(), None);
+    let s = session("s");
+    let written = store.append(&s, 0, vec![draft("w", 0)], Durability::KillSafe).unwrap();
+    assert_eq!(store.verify(&s).unwrap(), written);
 }
 
 #[test]

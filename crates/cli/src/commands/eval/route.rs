@@ -134,11 +134,14 @@ fn confusion(confusion: &Confusion) -> Vec<String> {
         Some(over) => format!("in place of {over}"),
         None => "where nothing fits".to_owned(),
     };
-    let words: Vec<&str> = confusion.words.iter().map(|word| word.word.as_str()).collect();
-    let words = if words.is_empty() {
-        "by how it holds the same words".to_owned()
-    } else {
-        format!("by {}", words.join(", "))
-    };
+    let mut by: Vec<String> =
+        confusion.words.iter().map(|word| format!("{} {:+.1}", word.word, word.points)).collect();
+    if confusion.examples > 0.0 {
+        by.push(format!("its examples {:+.1}", confusion.examples));
+    }
+    if confusion.not_for > 0 {
+        by.push("a `not_for`".to_owned());
+    }
+    let words = if by.is_empty() { "by no word".to_owned() } else { by.join(", ") };
     vec![format!("{}×", confusion.times), confusion.won.clone(), over, words]
 }

@@ -18,17 +18,29 @@
 //! # Ok::<(), concertina_types::RefError>(())
 //! ```
 
+mod alike;
+mod analyse;
+mod clauses;
 mod confidence;
+mod document;
+mod explain;
 mod index;
+mod likeness;
 mod names;
+mod not_for;
+mod postings;
 mod rank;
+mod terms;
 mod text;
 mod weights;
 
 use std::fmt;
 use std::str::FromStr;
 
-pub use index::{Field, Index, SearchDocument, SearchDocumentMeta};
+pub use confidence::Confidence;
+pub use document::{Field, SearchDocument, SearchDocumentMeta};
+pub use explain::{Explained, Explanation, Points, TermWeight};
+pub use index::Index;
 pub use names::nearest_names;
 pub use rank::{Answer, Hit, Query};
 pub use weights::Weights;
@@ -40,6 +52,8 @@ pub enum Kind {
     Skill,
     /// A tool.
     Tool,
+    /// A section of a skill.
+    Section,
     /// A category of tools.
     Menu,
     /// An example of a skill.
@@ -52,14 +66,22 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in order.
-    pub const ALL: [Self; 6] =
-        [Self::Skill, Self::Tool, Self::Menu, Self::Example, Self::File, Self::Evidence];
+    pub const ALL: [Self; 7] = [
+        Self::Skill,
+        Self::Tool,
+        Self::Section,
+        Self::Menu,
+        Self::Example,
+        Self::File,
+        Self::Evidence,
+    ];
 
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Skill => "skill",
             Self::Tool => "tool",
+            Self::Section => "section",
             Self::Menu => "menu",
             Self::Example => "example",
             Self::File => "file",
@@ -76,7 +98,7 @@ impl fmt::Display for Kind {
 
 /// A word that names no kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no kind: choose skill, tool, menu, example, file or evidence")]
+#[error("`{0}` is no kind: choose skill, tool, section, menu, example, file or evidence")]
 pub struct KindError(String);
 
 impl KindError {

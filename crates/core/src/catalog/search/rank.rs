@@ -6,23 +6,16 @@ use std::fmt;
 use concertina_types::{Ref, limits};
 
 use super::Kind;
-use super::confidence::Evidence;
-use super::index::{Called, Field, Index, Posting, SearchDocumentMeta};
-use super::names;
-use super::text::{self, Form, Stems};
+use super::analyse::Called;
+use super::document::{Field, SearchDocumentMeta};
+use super::index::Index;
+use super::terms::{Held, Request, Term};
+use super::text::{self, Form};
 
-/// Characters of a request that are read.
-const QUERY_CHARACTERS: usize = 4_000;
-/// Terms of one request that are looked up; a pasted page must not take a page's time.
-const QUERY_TERMS: usize = 256;
-/// Words of one request that are compared with names letter by letter.
-const MISSPELT_WORDS: usize = 8;
-/// A request that meets less of a `not_for` than this share shares a topic with it, no more.
-const AGAINST_MET: f32 = 0.75;
 /// Terms that a reason names.
 const WHY_TERMS: usize = 8;
-/// Names that one misspelt word may stand for.
-const READINGS: usize = 3;
+/// Candidates that are put in order even where fewer are wanted, so that rivals meet.
+const ORDERED: usize = 20;
 
 /// A request.
 pub struct Query<'a> {
@@ -91,55 +84,22 @@ pub struct Hit {
     pub why: String,
 }
 
-/// A term of the request.
-struct Term {
-    /// As written, folded.
-    word: String,
-    /// The name it was read as, where it was misspelt.
-    read_as: Option<String>,
-    /// Its number in the index.
-    number: Option<u32>,
-    form: Form,
-    /// Its weight: rarity, form and spelling.
-    weight: f32,
-}
-
-impl Term {
-    /// The postings that count for this term.
-    fn postings<'i>(&self, index: &'i Index) -> impl Iterator<Item = &'i Posting> {
-        let needed = if self.read_as.is_some() { Field::Name.bit() } else { u8::MAX };
-        let all = self.number.map(|number| index.postings.of(number)).unwrap_or_default();
-        all.iter().filter(move |posting| posting.fields & needed != 0)
-    }
-
-    /// The posting of one document.
-    fn posting<'i>(&self, index: &'i Index, document: u32) -> Option<&'i Posting> {
-        let all = index.postings.of(self.number?);
-        let at = all.binary_search_by_key(&document, |posting| posting.document).ok()?;
-        let needed = if self.read_as.is_some() { Field::Name.bit() } else { u8::MAX };
-        all.get(at).filter(|posting| posting.fields & needed != 0)
-    }
-}
-
-impl fmt::Display for Term {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.read_as {
-            Some(name) => write!(f, "{} (read as {name})", self.word),
-            None => f.write_str(&self.word),
-        }
-    }
-}
-
 /// A document in scope, with its score.
-#[derive(Clone, Copy)]
-struct Candidate {
-    document: u32,
-    called: Called,
-    score: f32,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub(super) document: u32,
+    pub(super) called: Called,
+    pub(super) score: f32,
+    /// The part of the score that words make, without the likeness to examples.
+    pub(super) words: f32,
+    /// The part that the likeness to examples makes.
+    pub(super) likeness: f32,
+    /// The rival below which it was put.
+    pub(super) below: Option<u32>,
 }
 
 impl Candidate {
-    fn order(&self, other: &Self) -> Ordering {
+    pub(super) fn order(&self, other: &Self) -> Ordering {
         other
             .called
             .cmp(&self.called)
@@ -152,19 +112,13 @@ impl Index {
     /// The documents that serve a request. A request without a word finds nothing: show the
     /// categories instead.
     pub fn find(&self, query: &Query<'_>) -> Answer {
-        let terms = self.query_terms(query.text);
-        let mut candidates = self.candidates(query, &terms);
-        let shown = query.limit.max(1).min(candidates.len());
-        if shown < candidates.len() {
-            candidates.select_nth_unstable_by(shown, Candidate::order);
-            candidates.truncate(shown);
-        }
-        candidates.sort_unstable_by(Candidate::order);
+        let request = self.request(query.text);
+        let candidates = self.ranking(query, &request);
         let enough = candidates.first().is_some_and(|best| {
-            best.called > Called::Not || self.evidence(best, &terms).is_enough()
+            best.called > Called::Not || self.confidence(best, &request).is_enough()
         });
         let hits =
-            candidates.iter().take(query.limit).filter_map(|c| self.hit(c, &terms)).collect();
+            candidates.iter().take(query.limit).filter_map(|c| self.hit(c, &request)).collect();
         if enough {
             Answer { hits, enough, nearest: Vec::new() }
         } else {
@@ -172,150 +126,81 @@ impl Index {
         }
     }
 
-    fn query_terms(&self, text: &str) -> Vec<Term> {
-        let stems = Stems::new();
-        let mut terms: Vec<Term> = Vec::new();
-        let mut guesses = MISSPELT_WORDS;
-        text::terms(head(text), &mut |form, word| {
-            let known = terms.len() >= QUERY_TERMS
-                || text::is_stop(form, word)
-                || terms.iter().any(|term| term.word == word);
-            if known {
-                return;
-            }
-            let number = self.term(&stems, form, word);
-            // An identifier in one piece is another way to say what its words already said.
-            if number.is_none() && form == Form::Joined {
-                return;
-            }
-            if number.is_none() && names::may_be_misspelt(word) && guesses > 0 {
-                guesses -= 1;
-                let readings = self.readings(word);
-                if !readings.is_empty() {
-                    terms.extend(readings);
-                    return;
-                }
-            }
-            let of_form = match form {
-                Form::Word => 1.0,
-                Form::Joined => self.weights.joined,
-                Form::Character => self.weights.character,
-                Form::Pair => self.weights.pair,
-            };
-            let mut rarity = self.rarity(number.unwrap_or(u32::MAX));
-            if text::is_frame(word) {
-                rarity = rarity.min(self.weights.frame);
-            }
-            let weight = of_form * rarity;
-            terms.push(Term { word: word.into(), read_as: None, number, form, weight });
-        });
-        terms
-    }
-
-    /// The words of names that a word unknown to the index may have meant.
-    fn readings(&self, word: &str) -> Vec<Term> {
-        let letters = names::letters(word);
-        let mut allowed = names::errors_allowed(word);
-        let mut readings: Vec<Term> = Vec::new();
-        for name in &self.name_words {
-            if (name.letters ^ letters).count_ones() as usize > 2 * allowed {
-                continue;
-            }
-            let Some(errors) = names::errors(word, &name.word, allowed) else { continue };
-            if errors < allowed {
-                allowed = errors;
-                readings.clear();
-            }
-            let kept = (0..errors).fold(1.0, |kept, _| kept * self.weights.typo);
-            if readings.len() < READINGS
-                && readings.iter().all(|known| known.number != Some(name.term))
-            {
-                readings.push(Term {
-                    word: word.into(),
-                    read_as: Some(name.word.to_string()),
-                    number: Some(name.term),
-                    form: Form::Word,
-                    weight: kept * self.rarity(name.term),
-                });
-            }
+    /// The best candidates in order, at least as many as are wanted where there are so many.
+    pub(super) fn ranking(&self, query: &Query<'_>, request: &Request<'_>) -> Vec<Candidate> {
+        let mut candidates = self.candidates(query, request);
+        let ordered = query.limit.max(ORDERED);
+        if ordered < candidates.len() {
+            candidates.select_nth_unstable_by(ordered, Candidate::order);
+            candidates.truncate(ordered);
         }
-        readings
+        candidates.sort_unstable_by(Candidate::order);
+        self.settle(&mut candidates, request);
+        candidates
     }
 
     /// Every document in scope that holds a term or bears the name, with its score.
-    fn candidates(&self, query: &Query<'_>, terms: &[Term]) -> Vec<Candidate> {
-        let mut scores = vec![0.0f32; self.documents.len()];
-        for term in terms {
-            for posting in term.postings(self) {
-                if let Some(score) = scores.get_mut(posting.document as usize) {
-                    *score += term.weight * posting.weight;
+    fn candidates(&self, query: &Query<'_>, request: &Request<'_>) -> Vec<Candidate> {
+        let mut words = vec![0.0f32; self.len()];
+        let mut best = Best::default();
+        for term in &request.terms {
+            if term.alike.is_empty() {
+                for posting in term.postings(self) {
+                    if let Some(score) = words.get_mut(posting.document as usize) {
+                        *score += term.weight * posting.weight;
+                    }
                 }
+            } else {
+                best.start(self.len());
+                term.postings(self).for_each(|p| best.meet(p.document, term.weight * p.weight));
+                for (other, weight) in &term.alike {
+                    for posting in self.postings.of(other.term) {
+                        best.meet(posting.document, weight * posting.weight);
+                    }
+                }
+                best.drain(&mut words);
             }
         }
-        self.lower(&mut scores, terms);
-        let named = self.by_name.get(&text::key(head(query.text))).map_or(&[][..], Vec::as_slice);
+        self.not_for.lower(&request.terms, self.weights.not_for, &mut words);
+        let mut scores = words.clone();
+        self.likeness.add(&request.style, self.weights.likeness, &mut scores);
+        let named = self.by_name.get(&text::key(request.text)).map_or(&[][..], Vec::as_slice);
         let called = |document: u32| {
             let at = named.binary_search_by_key(&document, |&(number, _)| number).ok();
             at.and_then(|at| named.get(at)).map_or(Called::Not, |&(_, called)| called)
         };
         (0u32..)
-            .zip(&scores)
-            .map(|(document, &score)| Candidate { document, called: called(document), score })
+            .zip(words.iter().zip(&scores))
+            .map(|(document, (&words, &score))| {
+                // Stop words alone are no sign.
+                let score = if words > 0.0 { score } else { 0.0 };
+                let likeness = score - words;
+                Candidate {
+                    document,
+                    called: called(document),
+                    score,
+                    words,
+                    likeness,
+                    below: None,
+                }
+            })
             .filter(|found| found.score > 0.0 || found.called > Called::Not)
             .filter(|found| {
-                self.documents.get(found.document as usize).is_some_and(|meta| {
+                self.meta(found.document).is_some_and(|meta| {
                     query.kind.is_none_or(|kind| kind == meta.kind) && (query.within)(meta)
                 })
             })
             .collect()
     }
 
-    /// Lowers the documents that say they are not for this.
-    fn lower(&self, scores: &mut [f32], terms: &[Term]) {
-        let mut met = vec![0.0f32; self.against_documents.len()];
-        for term in terms {
-            for posting in term.number.map(|number| self.against.of(number)).unwrap_or_default() {
-                if let Some(share) = met.get_mut(posting.document as usize) {
-                    *share += posting.weight;
-                }
-            }
-        }
-        for (&document, share) in self.against_documents.iter().zip(met) {
-            if share > AGAINST_MET
-                && let Some(score) = scores.get_mut(document as usize)
-            {
-                let over = (share.min(1.0) - AGAINST_MET) / (1.0 - AGAINST_MET);
-                *score *= 1.0 - self.weights.not_for * over;
-            }
-        }
-    }
-
-    fn evidence(&self, best: &Candidate, terms: &[Term]) -> Evidence {
-        let mut evidence = Evidence {
-            documents: self.len(),
-            score: best.score,
-            word: self.rarity_of(1),
-            named: 0.0,
-            matched: 0,
-        };
-        for term in terms {
-            let Some(posting) = term.posting(self, best.document) else { continue };
-            evidence.matched = evidence.matched.saturating_add(1);
-            if posting.fields & Field::Name.bit() != 0 {
-                evidence.named += term.weight;
-            }
-        }
-        evidence
-    }
-
-    fn hit(&self, candidate: &Candidate, terms: &[Term]) -> Option<Hit> {
-        let meta = self.documents.get(candidate.document as usize)?;
+    fn hit(&self, candidate: &Candidate, request: &Request<'_>) -> Option<Hit> {
+        let meta = self.meta(candidate.document)?;
         let mut fields = 0;
-        let mut held: Vec<(&Term, u8)> = Vec::new();
-        for term in terms {
-            if let Some(posting) = term.posting(self, candidate.document) {
-                fields |= posting.fields;
-                held.push((term, posting.fields));
+        let mut held: Vec<(&Term, Held)> = Vec::new();
+        for term in &request.terms {
+            if let Some(found) = term.held(self, candidate.document) {
+                fields |= found.fields;
+                held.push((term, found));
             }
         }
         // A character says nothing that a pair with it does not say.
@@ -337,18 +222,45 @@ impl Index {
     }
 }
 
-/// The part of a request that is read.
-fn head(text: &str) -> &str {
-    let end = text.char_indices().nth(QUERY_CHARACTERS).map_or(text.len(), |(at, _)| at);
-    text.get(..end).unwrap_or(text)
+/// The best of several scores of each document, in one array for all.
+#[derive(Default)]
+struct Best {
+    scores: Vec<f32>,
+    met: Vec<u32>,
 }
 
-fn fields_of(bits: u8) -> Vec<Field> {
+impl Best {
+    fn start(&mut self, documents: usize) {
+        self.scores.resize(documents, 0.0);
+    }
+
+    fn meet(&mut self, document: u32, score: f32) {
+        if let Some(best) = self.scores.get_mut(document as usize) {
+            if *best == 0.0 {
+                self.met.push(document);
+            }
+            *best = best.max(score);
+        }
+    }
+
+    /// Adds what was met to `sums` and forgets it.
+    fn drain(&mut self, sums: &mut [f32]) {
+        for document in self.met.drain(..) {
+            let document = document as usize;
+            if let (Some(sum), Some(best)) = (sums.get_mut(document), self.scores.get_mut(document))
+            {
+                *sum += std::mem::take(best);
+            }
+        }
+    }
+}
+
+pub(super) fn fields_of(bits: u8) -> Vec<Field> {
     Field::ALL.into_iter().filter(|field| bits & field.bit() != 0).collect()
 }
 
 /// The reason in words, one group of terms for each set of fields, heaviest first.
-fn why(called: Called, held: &[(&Term, u8)]) -> String {
+fn why(called: Called, held: &[(&Term, Held)]) -> String {
     let mut parts: Vec<String> = Vec::new();
     if called > Called::Not {
         parts.push("is called that".into());
@@ -356,12 +268,18 @@ fn why(called: Called, held: &[(&Term, u8)]) -> String {
     let mut by_weight = held.to_vec();
     by_weight.sort_by(|(a, _), (b, _)| b.weight.total_cmp(&a.weight));
     by_weight.truncate(WHY_TERMS);
-    while let Some(&(_, bits)) = by_weight.first() {
+    while let Some(&(_, first)) = by_weight.first() {
         let (same, other): (Vec<_>, Vec<_>) =
-            by_weight.into_iter().partition(|(_, fields)| *fields == bits);
+            by_weight.into_iter().partition(|(_, held)| held.fields == first.fields);
         by_weight = other;
-        let words: Vec<_> = same.iter().map(|(term, _)| term.to_string()).collect();
-        let places: Vec<_> = fields_of(bits).into_iter().map(Field::as_str).collect();
+        let words: Vec<String> = same
+            .iter()
+            .map(|(term, held)| match held.like {
+                Some(word) => format!("{term} (like {word})"),
+                None => term.to_string(),
+            })
+            .collect();
+        let places: Vec<_> = fields_of(first.fields).into_iter().map(Field::as_str).collect();
         parts.push(format!("{} in {}", words.join(", "), places.join(" and ")));
     }
     parts.join("; ")

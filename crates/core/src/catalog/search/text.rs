@@ -30,7 +30,7 @@ pub(super) enum Form {
 }
 
 /// Words that carry no subject. Pieces of contractions (`don`, `t`) count as words here.
-const STOP_WORDS: &[&str] = &[
+pub(super) const STOP_WORDS: &[&str] = &[
     "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can",
     "could", "d", "did", "do", "does", "doesn", "doing", "don", "for", "from", "had", "has",
     "have", "he", "hello", "her", "here", "hey", "hi", "his", "how", "i", "if", "in", "into", "is",
@@ -212,6 +212,16 @@ pub(super) fn is_stop(form: Form, term: &str) -> bool {
         Form::Word | Form::Joined => STOP_WORDS.binary_search(&term).is_ok(),
         Form::Character | Form::Pair => term.chars().all(|c| STOP_CHARACTERS.contains(c)),
     }
+}
+
+/// The number of a stop word: its place among them.
+pub(super) fn stop_number(word: &str) -> Option<u32> {
+    STOP_WORDS.binary_search(&word).ok().and_then(|at| u32::try_from(at).ok())
+}
+
+/// Whether a number is that of a stop word.
+pub(super) fn is_stop_number(term: u32) -> bool {
+    (term as usize) < STOP_WORDS.len()
 }
 
 /// Whether a word rather frames a request than says what it is about.

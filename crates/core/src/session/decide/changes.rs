@@ -94,8 +94,8 @@ fn newly_quarantined<'a>(
     world: &'a World<'a>,
     then: &'a World<'a>,
 ) -> impl Iterator<Item = &'a ToolEntry> {
-    let quarantined = world.snapshot.tools.iter().filter(|tool| tool.quarantined.is_some());
-    quarantined.filter(|tool| {
+    let tools = world.snapshot.tools.iter().map(AsRef::as_ref);
+    tools.filter(|tool| tool.quarantined.is_some()).filter(|tool| {
         let before = then.snapshot.tool(&tool.name);
         before.is_some_and(|before| visibility::is_foldable(state, then, before))
     })

@@ -1,8 +1,8 @@
 //! What a turn shows, and how the context is folded.
 
 use concertina_types::{
-    Actor, Blob, CallOutcome, Fact, ListingKind, Ref, SessionId, SessionMode, SkillId, Tokens,
-    limits,
+    Actor, Blob, CallOutcome, Fact, ListingKind, Ref, SessionId, SessionMode, SkillId, Subject,
+    Tokens, limits,
 };
 
 use super::super::answer::Refusal;
@@ -10,7 +10,7 @@ use super::super::command::Origin;
 use super::super::state::State;
 use super::super::tools::{mechanism, tool_definitions};
 use super::super::view::{Part, View};
-use super::super::visibility::{is_listed, menus, visible_tools};
+use super::super::visibility::{is_listed, menus, visible_skills, visible_tools};
 use super::super::world::World;
 use super::changes;
 use super::draft::Deciding;
@@ -131,7 +131,7 @@ impl Deciding<'_> {
         let (state, world) = (self.state, self.world);
         let tools = standing_tools(state, world, &self.tools_budget());
         let used = |id: &SkillId| state.used.get(id).copied().unwrap_or_default();
-        let listed = world.snapshot.skills.iter().filter(|entry| is_listed(state, world, entry));
+        let listed = visible_skills(state, world, Subject::Model);
         let budget = self.index_budget(&tools);
         let skills = listing::full(listed, &budget, &used, world.counter);
         self.disclose(ListingKind::Full, skills, &tools);

@@ -104,7 +104,8 @@ impl Bench {
 }
 
 pub(crate) fn tool(pool: &Pool, name: &str) -> Option<OfferedTool> {
-    pool.offer().tools.iter().find(|tool| tool.name.as_str() == name).cloned()
+    let offer = pool.offer();
+    offer.tools.iter().find(|tool| tool.name.as_str() == name).map(|tool| tool.as_ref().clone())
 }
 
 pub(crate) fn names(pool: &Pool) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! A JSON Schema as it was written.
+//! A JSON value as it was written.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A JSON Schema, kept as text: its keys stay in their order, and thousands of them take a tenth of
-/// what they would take as values. Clones share the text.
+/// A JSON value such as a schema, kept as text: its keys stay in their order, and thousands of them
+/// take a tenth of what they would take as values. Clones share the text.
 ///
 /// ```
-/// use concertina_core::catalog::Schema;
-/// let schema = Schema::from(serde_json::json!({"type": "object", "required": ["b", "a"]}));
+/// use concertina_core::catalog::JsonText;
+/// let schema = JsonText::from(serde_json::json!({"type": "object", "required": ["b", "a"]}));
 /// assert_eq!(schema.text(), r#"{"type":"object","required":["b","a"]}"#);
 /// assert_eq!(schema.value()["required"][0], "b");
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct Schema(Arc<str>);
+pub struct JsonText(Arc<str>);
 
-impl Schema {
+impl JsonText {
     /// Its text, without blanks between its parts.
     pub fn text(&self) -> &str {
         &self.0
@@ -30,38 +30,31 @@ impl Schema {
     }
 }
 
-impl Default for Schema {
-    /// One that says nothing.
-    fn default() -> Self {
-        Self("{}".into())
-    }
-}
-
-impl From<&Value> for Schema {
+impl From<&Value> for JsonText {
     fn from(value: &Value) -> Self {
         Self(value.to_string().into())
     }
 }
 
-impl From<Value> for Schema {
+impl From<Value> for JsonText {
     fn from(value: Value) -> Self {
         Self::from(&value)
     }
 }
 
-impl fmt::Debug for Schema {
+impl fmt::Debug for JsonText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Serialize for Schema {
+impl Serialize for JsonText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.value().serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Schema {
+impl<'de> Deserialize<'de> for JsonText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Value::deserialize(deserializer).map(Self::from)
     }

@@ -1,0 +1,237 @@
+//! What documents say that they do not do.
+//!
+//! A document that is not for what was asked is lowered. Between two documents of which one says that
+//! it is not for what the other does, the request is read more closely: see [`Index::settle`].
+
+use std::sync::Arc;
+
+use super::analyse::{Called, Row};
+use super::clauses::clauses;
+use super::document::Field;
+use super::index::Index;
+use super::postings::{Posting, Postings};
+use super::rank::Candidate;
+use super::terms::{Request, Term};
+use super::text;
+
+/// A request that meets less of a `not_for` than this share shares a topic with it, no more.
+const MET: f32 = 0.75;
+/// A phrase describes a document that holds this share of it in its name, description or examples.
+const DESCRIBED: f32 = 0.4;
+/// What is asked for in the words in which a rival turns it down counts so much for a document.
+const TURNED_DOWN: f32 = 0.3;
+/// Candidates that are compared with each other; who stands lower is read by nobody.
+const RIVALS: usize = 20;
+/// Documents that may hold a term by which a phrase points at one of them.
+const POINTING: usize = 256;
+
+/// All phrases of all documents.
+#[derive(Debug, Default)]
+pub(super) struct NotFor {
+    /// Here `document` counts phrases, and the weight is the share of the phrase, so that a phrase
+    /// that is fully met adds up to 1.
+    shares: Postings,
+    /// Ascending by document.
+    phrases: Vec<Phrase>,
+}
+
+#[derive(Debug)]
+struct Phrase {
+    /// Whose it is.
+    document: u32,
+    terms: Box<[PhraseTerm]>,
+    /// The document that it describes best.
+    points_at: Option<u32>,
+}
+
+#[derive(Debug)]
+struct PhraseTerm {
+    term: u32,
+    rarity: f32,
+    /// Whether it tells the document from others: its own name and description lack it.
+    tells: bool,
+}
+
+impl NotFor {
+    /// The phrases of `rows`, which `index` holds already.
+    pub(super) fn new(rows: &[Arc<Row>], index: &Index) -> Self {
+        let mut found = Vec::new();
+        let mut phrases: Vec<Phrase> = Vec::new();
+        let own = Field::Name.bit() | Field::Description.bit();
+        for (document, row) in (0u32..).zip(rows) {
+            for phrase in &row.against {
+                let holds = |term| index.postings.in_document(term, document);
+                let terms: Box<[PhraseTerm]> = phrase
+                    .iter()
+                    .map(|&term| PhraseTerm {
+                        term,
+                        rarity: index.rarity(term),
+                        tells: holds(term).is_none_or(|posting| posting.fields & own == 0),
+                    })
+                    .collect();
+                let telling = || terms.iter().filter(|term| term.tells);
+                let whole: f32 = telling().map(|term| term.rarity).sum();
+                let number = u32::try_from(phrases.len()).unwrap_or(u32::MAX);
+                found.extend(telling().map(|term| {
+                    let weight = term.rarity / whole;
+                    (term.term, Posting { document: number, weight, fields: 0 })
+                }));
+                let points_at = points_at(&terms, document, index);
+                phrases.push(Phrase { document, terms, points_at });
+            }
+        }
+        Self { shares: Postings::collect(index.vocabulary.len(), &found), phrases }
+    }
+
+    fn of(&self, document: u32) -> &[Phrase] {
+        let start = self.phrases.partition_point(|phrase| phrase.document < document);
+        let end = self.phrases.partition_point(|phrase| phrase.document <= document);
+        self.phrases.get(start..end).unwrap_or_default()
+    }
+
+    /// Lowers the documents that say they are not for this, by `most` of their score.
+    pub(super) fn lower(&self, terms: &[Term], most: f32, scores: &mut [f32]) {
+        let mut met = vec![0.0f32; self.phrases.len()];
+        for term in terms {
+            for posting in term.number.map(|number| self.shares.of(number)).unwrap_or_default() {
+                if let Some(share) = met.get_mut(posting.document as usize) {
+                    *share += posting.weight;
+                }
+            }
+        }
+        for (phrase, share) in self.phrases.iter().zip(met) {
+            if share > MET
+                && let Some(score) = scores.get_mut(phrase.document as usize)
+            {
+                let over = (share.min(1.0) - MET) / (1.0 - MET);
+                *score *= 1.0 - most * over;
+            }
+        }
+    }
+}
+
+/// The document that a phrase of another one describes best, by its rare terms.
+fn points_at(terms: &[PhraseTerm], from: u32, index: &Index) -> Option<u32> {
+    let mut scores: Vec<(u32, f32)> = terms
+        .iter()
+        .map(|term| (term.rarity, index.postings.of(term.term)))
+        .filter(|(_, postings)| postings.len() <= POINTING)
+        .flat_map(|(rarity, postings)| {
+            postings.iter().map(move |p| (p.document, rarity * p.weight))
+        })
+        .filter(|(document, _)| *document != from)
+        .collect();
+    scores.sort_unstable_by_key(|(document, _)| *document);
+    let sums = scores.chunk_by(|a, b| a.0 == b.0).filter_map(|same| {
+        let sum: f32 = same.iter().map(|(_, score)| score).sum();
+        Some((same.first()?.0, sum))
+    });
+    let best = sums.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+    best.map(|(document, _)| document)
+}
+
+/// How one document turns down what another one does.
+struct TurnedDown {
+    /// Whether it does.
+    points: bool,
+    /// What the request asks for in those words.
+    asked: f32,
+}
+
+impl Index {
+    /// Puts rivals in the order in which a closer reading of the request puts them; `candidates` are
+    /// in order, best first. Of two, the one with less evidence in what is wanted (not in what is
+    /// merely mentioned) goes below the other. Nothing is ever raised.
+    pub(super) fn settle(&self, candidates: &mut [Candidate], request: &Request<'_>) {
+        let rivals = candidates.len().min(RIVALS);
+        let Some(rivals) = candidates.get_mut(..rivals) else { return };
+        if rivals.iter().all(|rival| self.not_for.of(rival.document).is_empty()) {
+            return;
+        }
+        let wanted = wanted(request);
+        for upper in 0..rivals.len() {
+            for lower in upper + 1..rivals.len() {
+                let (Some(&x), Some(&y)) = (rivals.get(upper), rivals.get(lower)) else { continue };
+                if x.called > Called::Not || y.called > Called::Not {
+                    continue;
+                }
+                let (by_x, by_y) = (
+                    self.turned_down(x.document, y.document, request, &wanted),
+                    self.turned_down(y.document, x.document, request, &wanted),
+                );
+                if !by_x.points && !by_y.points {
+                    continue;
+                }
+                let evidence = |document, by_rival: &TurnedDown| {
+                    self.closely(document, request, &wanted) + TURNED_DOWN * by_rival.asked
+                };
+                if evidence(y.document, &by_x) > evidence(x.document, &by_y)
+                    && let Some(x) = rivals.get_mut(upper)
+                    && x.score >= y.score
+                {
+                    x.score = y.score.next_down();
+                    x.below = Some(y.document);
+                }
+            }
+        }
+        candidates.sort_unstable_by(Candidate::order);
+    }
+
+    /// How well a document holds what is wanted.
+    fn closely(&self, document: u32, request: &Request<'_>, wanted: &[f32]) -> f32 {
+        let points = request.terms.iter().zip(wanted).filter_map(|(term, wanted)| {
+            Some(wanted * term.weight * term.posting(self, document)?.weight)
+        });
+        points.sum()
+    }
+
+    fn turned_down(
+        &self,
+        by: u32,
+        rival: u32,
+        request: &Request<'_>,
+        wanted: &[f32],
+    ) -> TurnedDown {
+        let mut found = TurnedDown { points: false, asked: 0.0 };
+        for phrase in self.not_for.of(by) {
+            if phrase.points_at != Some(rival) && !self.describes(phrase, rival) {
+                continue;
+            }
+            let asked = request.terms.iter().zip(wanted).filter(|(term, _)| {
+                phrase.terms.iter().any(|own| own.tells && Some(own.term) == term.number)
+            });
+            let asked: f32 = asked.map(|(term, wanted)| term.weight * wanted).sum();
+            found.points = true;
+            found.asked = found.asked.max(asked);
+        }
+        found
+    }
+
+    fn describes(&self, phrase: &Phrase, document: u32) -> bool {
+        let telling = Field::Name.bit() | Field::Description.bit() | Field::Examples.bit();
+        let (mut held, mut all) = (0.0, 0.0);
+        for term in &phrase.terms {
+            all += term.rarity;
+            let posting = self.postings.in_document(term.term, document);
+            if posting.is_some_and(|posting| posting.fields & telling != 0) {
+                held += term.rarity;
+            }
+        }
+        held > 0.0 && held >= DESCRIBED * all
+    }
+}
+
+/// For each term how much the best clause that holds it says about the wish.
+fn wanted(request: &Request<'_>) -> Vec<f32> {
+    let mut wanted = vec![0.0f32; request.terms.len()];
+    for (clause, weight) in clauses(request.text) {
+        text::terms(clause, &mut |_, word| {
+            for (term, wanted) in request.terms.iter().zip(&mut wanted) {
+                if term.word == word {
+                    *wanted = wanted.max(weight);
+                }
+            }
+        });
+    }
+    wanted
+}
