@@ -80,6 +80,9 @@ pub(crate) enum Command {
     /// Measure how well requests reach the tool that serves them
     #[command(subcommand)]
     Eval(EvalCommand),
+    /// Read figures off the logs of all sessions
+    #[command(subcommand)]
+    Stats(StatsCommand),
     /// Look at the MCP servers behind, log in to one, approve what changed
     #[command(subcommand)]
     Upstream(UpstreamCommand),
@@ -598,6 +601,8 @@ pub(crate) enum AuditCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvalCommand {
+    /// Measure how well the search finds what serves a request, and knows when nothing does
+    Route(RouteArgs),
     /// Compare all tools in view, menus and a search: how often the first choice serves, and the
     /// tokens that are shown for it
     Tools {
@@ -608,6 +613,52 @@ pub(crate) enum EvalCommand {
         #[arg(long, value_name = "FILE")]
         queries: PathBuf,
     },
+}
+
+const ROUTE_HELP: &str = "\
+Figures, from 0 to 1:
+  hit@1        of the requests that something serves: the share whose first document serves them
+  recall@K     the share of the documents serving a request that is among the first K, on average
+  nDCG@10      the same with less credit for each lower rank; a document serves or does not
+  kept         of the requests that something serves: the share that was answered
+  turned away  of the requests that nothing serves: the share that was not answered
+
+The ranking counts also where the search says that nothing fits. A figure without a request that
+it speaks of is `-`, null in JSON. Intervals are at 95 % (Wilson's; of a difference, the one of
+Agresti and Min). Lines that cannot be used and ids that the catalogue lacks are named and left out;
+two rows with one id are an error. With --json there are also the times, the rank of the first
+document that serves, and which document won in place of which.";
+
+#[derive(Debug, Args)]
+#[command(after_help = ROUTE_HELP)]
+pub(crate) struct RouteArgs {
+    /// The documents, one JSON object a line: id, name, description, and params, body (texts),
+    /// examples, `not_for` (lists of texts) where known
+    #[arg(long, value_name = "FILE")]
+    pub(crate) catalog: PathBuf,
+    /// The requests, one JSON object a line: query, relevant (the ids that serve it, none where
+    /// nothing does), and kind, lang where known
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: PathBuf,
+    /// More requests, which nothing serves: query; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) none: Vec<PathBuf>,
+    /// The K of one more recall, `recall_at_k` in JSON
+    #[arg(short, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub(crate) k: u16,
+    /// Rank by [search.weights] of this concertina.toml [default: by the search's own weights]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Also rank by those of another one, and compare the two request by request
+    #[arg(long, value_name = "FILE")]
+    pub(crate) compare: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StatsCommand {
+    /// How often a search led to what was opened, what opening loaded, and how often permission
+    /// stopped a call
+    Routing,
 }
 
 #[derive(Debug, Args)]

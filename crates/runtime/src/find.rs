@@ -154,7 +154,7 @@ impl Indexed {
 
     fn tool_changes(&mut self, snapshot: &Snapshot, changes: &mut Changes) {
         let mut before = std::mem::take(&mut self.tools);
-        for tool in snapshot.tools.iter() {
+        for tool in &snapshot.tools {
             let now = (tool.digest, tool.category.clone());
             if before.remove(&tool.name).as_ref() != Some(&now) {
                 changes.things.push(tool_document(tool));
@@ -324,7 +324,7 @@ fn titled(name: &str, description: &str) -> String {
     if first.is_empty() { name.to_owned() } else { first.chars().take(160).collect() }
 }
 
-fn parameter_words(schema: &serde_json::Value) -> String {
+pub(crate) fn parameter_words(schema: &serde_json::Value) -> String {
     let properties = schema.get("properties").and_then(serde_json::Value::as_object);
     let words = properties.into_iter().flatten().map(|(name, property)| {
         let about =

@@ -21,6 +21,7 @@ pub mod private;
 mod session;
 mod settings;
 pub mod sources;
+pub mod stats;
 pub mod tools;
 pub mod touch;
 mod trust;

@@ -263,6 +263,10 @@ pub enum Fact {
         query: Blob,
         /// The references that were returned, best first.
         hits: Vec<Ref>,
+        /// Whether they were said to fit; otherwise they are only the nearest. Logs from before this
+        /// was recorded do not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        enough: Option<bool>,
     },
     /// A skill was opened.
     #[serde(rename = "skill.opened")]

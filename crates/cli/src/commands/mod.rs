@@ -12,6 +12,7 @@ mod serve;
 mod session;
 mod skill;
 mod skill_check;
+mod stats;
 mod tokens;
 mod tool;
 mod tool_lint;
@@ -47,6 +48,7 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Mcp(args) => mcp::run(&args, out),
         Command::Audit(command) => audit::run(&command, out),
         Command::Eval(command) => eval::run(&command, out),
+        Command::Stats(command) => stats::run(&command, out),
         Command::Tokens(args) => tokens::run(&args, out),
         Command::Guard => {
             concertina_mcp::upstream::guard(std::io::stdin().lock());

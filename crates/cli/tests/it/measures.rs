@@ -10,8 +10,8 @@ const ROWS: &str = r#"//- rows.jsonl
 {"id": "d", "name": "set_alarm", "description": "Rings at a given time.", "category": "clock"}
 //- asked.jsonl
 {"query": "send a letter", "relevant": ["a"]}
-{"query": "what is the time", "relevant": ["c"]}
-{"query": "ring the alarm", "relevant": ["d"]}
+{"query": "what is the time", "relevant": ["c"], "kind": "time"}
+{"query": "ring the alarm", "relevant": ["d"], "kind": "time"}
 {"query": "play chess", "relevant": []}
 "#;
 
@@ -29,6 +29,11 @@ fn i11_menus_and_a_search_are_measured_against_the_flat_list() {
         assert!(ways[way]["tokens"].as_f64().unwrap() > 0.0, "{ways}");
     }
     place.run(&command).exits(0).shows(&["flat", "menu", "search", "hit@1"]);
+    // Each figure says how far it can be trusted, on three requests not far.
+    let interval = &ways["menu"]["hit_at_1_ci95"];
+    assert!(interval[0].as_f64() < Some(0.5) && interval[1] == 1.0, "{ways}");
+    assert_eq!(ways["menu_over_flat"]["value"], 0.0);
+    assert_eq!(ways["per_kind"]["time"]["queries"], 2);
     // With many tools the flat list costs what all of them take, whatever is asked.
     let many: Vec<String> = (0..300)
         .map(|at| format!("{{\"id\": \"x{at}\", \"name\": \"other-{}/tool-{at}\", \"description\": \"Turns wheel {at}.\"}}\n", at % 20))

@@ -39,7 +39,14 @@ const ROWS: &str = r#"//- rows.jsonl
 {"id": "1", "name": "harbour/clock", "description": "Says the time at the harbour."}
 {"id": "2", "name": "mail/send", "description": "Sends a letter."}
 //- asked.jsonl
-{"query": "what time is it at the harbour", "relevant": ["1"]}
+{"query": "what time is it at the harbour", "relevant": ["1"], "kind": "plain", "lang": "en"}
+{"query": "a letter on the time at the harbour", "relevant": ["2"]}
+{"query": "fly a kite", "relevant": ["3"]}
+{"query": "play chess", "relevant": []}
+not json
+//- other.toml
+[search.weights]
+description = 0
 "#;
 
 const BELL: &str = "//- skills/bell/SKILL.md\n---\nname: bell\ndescription: Rings.\npaths: '*.rope'\n---\nRing !`date`.\n";
@@ -115,6 +122,21 @@ fn every_command_writes_what_its_schema_says() {
         ("session-show", &["session", "show", "last"]),
         ("audit-claims", &["audit", "claims", "last", "--all"]),
         ("eval-tools", &["eval", "tools", "--catalog", "rows.jsonl", "--queries", "asked.jsonl"]),
+        ("eval-route", &["eval", "route", "--catalog", "rows.jsonl", "--queries", "asked.jsonl"]),
+        (
+            "eval-route",
+            &[
+                "eval",
+                "route",
+                "--catalog",
+                "rows.jsonl",
+                "--queries",
+                "asked.jsonl",
+                "--compare",
+                "other.toml",
+            ],
+        ),
+        ("stats-routing", &["stats", "routing"]),
         ("tokens", &["tokens", "model.json"]),
         ("error", &["find", "--nonsense"]),
         ("error", &["run", ".", "A task", "--model", "nonsense"]),

@@ -12,7 +12,7 @@ mod listing;
 mod merge;
 mod policy;
 mod procedure;
+mod routing;
 mod search;
-mod search_routing;
 mod sentences;
 mod session;

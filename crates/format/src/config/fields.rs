@@ -229,6 +229,15 @@ impl<'r, 't, 'v> Fields<'r, 't, 'v> {
         })
     }
 
+    /// A number with or without a fraction.
+    pub(super) fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
+        let expected = format!("a number from {} to {}", range.start(), range.end());
+        self.typed(key, &expected, |value| {
+            // Neither `inf` nor `nan` lies in any range.
+            json(value).as_f64().filter(|number| range.contains(number))
+        })
+    }
+
     pub(super) fn choice<T: Copy>(
         &mut self,
         key: &'static str,
@@ -260,6 +269,12 @@ impl<'r, 't, 'v> Fields<'r, 't, 'v> {
     ) {
         let (path, span) = (self.path_of(key), self.span(key));
         self.reader.error("BAD_VALUE", span, format!("`{path}`: {message}"), help);
+    }
+
+    /// An error that `key` is not there; `table` is where it would be.
+    pub(super) fn missing(&mut self, key: &str, table: Range<usize>) {
+        let message = format!("`[{}]` needs `{key}`", self.path);
+        self.reader.error("BAD_VALUE", table, message, format!("add `{key} = \"…\"`"));
     }
 
     /// Says that a workspace may not set `key`.
@@ -328,6 +343,7 @@ pub(super) fn wrong_type(
             format!("the text {:?}", text.chars().take(40).collect::<String>())
         }
         DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.as_str().to_owned(),
         DeValue::Boolean(value) => value.to_string(),
         other => format!("a value of type {}", other.type_str()),
     };

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `[sources]` | where skills come from, and whose precedence holds |
 //! | `[listing]` | how much of the window the index of skills may take |
+//! | `[search]` | how skills and tools are ranked, and what turns texts into vectors |
 //! | `[context]` | the budget of a run |
 //! | `[trust]` | workspaces that are trusted |
 //! | `[policy]` | what is allowed, asked for and denied |
@@ -20,7 +21,7 @@
 //! Files are read in the order managed, user, workspace, each onto what came before
 //! ([`parse_onto`]). Single values are replaced, unless the managed file set them; lists grow;
 //! tools, upstreams and categories keep their first definition. A workspace may only narrow: it sets
-//! no store, no trust, no endpoint, no model but `scripted:FILE`, no weaker sandbox and no larger
+//! no store, no trust, no endpoint, no encoder, no model but `scripted:FILE`, no weaker sandbox and no larger
 //! budget (the numbers of `[listing]` and `[context]`), and where a
 //! file above states a policy it adds no `allow`.
 //!
@@ -37,6 +38,7 @@
 
 mod fields;
 mod policy;
+mod search;
 mod sections;
 mod syntax;
 mod tool;
@@ -48,6 +50,7 @@ use concertina_types::{Diagnostic, Tokens, ToolName, limits};
 use serde::Serialize;
 
 pub use policy::{Policy, PolicySetting, PrincipalRules};
+pub use search::{Embeddings, Search, SentenceEncoder};
 pub use tool::{Danger, Exec, NeedsSkill, SQLITE_ROWS, Sqlite, SqliteSource, Tool, ToolKind};
 
 /// One `concertina.toml`, in bytes. Settings for hundreds of tools stay below 200 KB.
@@ -75,6 +78,8 @@ pub struct Config {
     pub sources: Sources,
     /// `[listing]`.
     pub listing: Listing,
+    /// `[search]`.
+    pub search: Search,
     /// `[context]`.
     pub context: Context,
     /// `[trust]`.

@@ -10,13 +10,14 @@ use super::fields::{Fields, Reader, strings, unknown_key, wrong_type};
 use super::upstream::Entry;
 use super::{
     CONFIG_BYTES, Category, Config, ConfigOrigin, PolicySetting, SourceProfile, Tier, policy,
-    syntax, tool, upstream,
+    search, syntax, tool, upstream,
 };
 
 /// All sections.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "sources",
     "listing",
+    "search",
     "context",
     "trust",
     "policy",
@@ -98,6 +99,7 @@ fn sections<'v>(config: &mut Config, reader: &mut Reader<'_>, table: &'v DeTable
             "policy" => {
                 config.policy = policy::read(reader, value, std::mem::take(&mut config.policy));
             }
+            "search" => search::read(reader, value, &mut config.search),
             "menu" => named(reader, name, value, |reader, path, name, value| {
                 menu(config, reader, path, name, value);
             }),
@@ -183,7 +185,7 @@ fn plain(config: &mut Config, section: &str, mut fields: Fields<'_, '_, '_>) {
     fields.finish();
 }
 
-fn set<T>(setting: &mut T, value: Option<T>) {
+pub(super) fn set<T>(setting: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *setting = value;
     }

@@ -34,6 +34,22 @@ pinned = ["tides"]
 exclude = ["old-*"]
 inline_tokens = 300
 
+[search]
+usage = true
+[search.weights]
+name = 3
+b_short = 0.25
+[search.embeddings]
+url = "http://localhost:9/v1"
+model = "small"
+key_env = "EMBEDDINGS_KEY"
+timeout_ms = 500
+batch = 16
+[search.encoder]
+model = "minilm/model.onnx"
+vocabulary = "minilm/vocab.txt"
+lowercase = false
+
 [context]
 budget = 60_000
 
@@ -287,6 +303,66 @@ fn a_workspace_may_only_lower_budgets() {
 }
 
 #[test]
+fn a_workspace_names_no_encoder_but_may_weigh() {
+    let (above, _) = user("[search.embeddings]\nurl = \"http://localhost:9\"\nmodel = \"m\"\n");
+    let text = "[search]\nusage = true\n[search.weights]\nbody = 0\n\
+                [search.embeddings]\nmodel = \"other\"\ntimeout_ms = 9\n\
+                [search.encoder]\nmodel = \"a.onnx\"\nvocabulary = \"v.txt\"\n";
+    let (config, findings) = parse_onto(above.clone(), text, ConfigOrigin::Workspace);
+    insta::assert_snapshot!(lines(&findings), @r"
+    5:1 error WORKSPACE_REFUSED: a workspace cannot set `search.embeddings`; it is ignored (set it in the user's own concertina.toml)
+    8:1 error WORKSPACE_REFUSED: a workspace cannot set `search.encoder`; it is ignored (set it in the user's own concertina.toml)
+    ");
+    assert_eq!(config.search.embeddings, above.search.embeddings);
+    assert_eq!(config.search.encoder, None);
+    assert!(config.search.usage);
+    assert_eq!(config.search.weights, [("body", 0.0)].into());
+}
+
+#[test]
+fn a_weight_is_a_plain_number() {
+    let (config, findings) = user(
+        "[search.weights]\nname = -1\ntags = inf\nbody = nan\nb = 1.5\nk1 = \"2\"\nexampels = 1\n\
+         description = 2\ntypo = 0.5\n",
+    );
+    insta::assert_snapshot!(lines(&findings), @r#"
+    2:8 error WRONG_TYPE: `search.weights.name` must be a number from 0 to 1000, not -1 (write a number from 0 to 1000)
+    3:8 error WRONG_TYPE: `search.weights.tags` must be a number from 0 to 1000, not inf (write a number from 0 to 1000)
+    4:8 error WRONG_TYPE: `search.weights.body` must be a number from 0 to 1000, not nan (write a number from 0 to 1000)
+    5:5 error WRONG_TYPE: `search.weights.b` must be a number from 0 to 1, not 1.5 (write a number from 0 to 1)
+    6:6 error WRONG_TYPE: `search.weights.k1` must be a number from 0 to 1000, not the text "2" (write a number from 0 to 1000)
+    7:1 error UNKNOWN_KEY: unknown key `exampels` in `[search.weights]` (did you mean `examples`?)
+    "#);
+    assert_eq!(config.search.weights, [("description", 2.0), ("typo", 0.5)].into());
+}
+
+#[test]
+fn an_encoder_needs_what_it_cannot_do_without() {
+    let (config, findings) = user(
+        "[search.embeddings]\nurl = \"ftp://x\"\nmodel = \"m\"\nbatch = 0\n\
+         [search.encoder]\nmodel = \"m.onnx\"\n",
+    );
+    insta::assert_snapshot!(lines(&findings), @r#"
+    2:7 error BAD_VALUE: `search.embeddings.url`: `ftp://x` is no address of a web server (write one such as http://localhost:8080)
+    4:9 error WRONG_TYPE: `search.embeddings.batch` must be a number from 1 to 2048, not 0 (write a number from 1 to 2048)
+    5:1 error BAD_VALUE: `[search.encoder]` needs `vocabulary` (add `vocabulary = "…"`)
+    "#);
+    assert_eq!((config.search.embeddings, config.search.encoder), (None, None));
+}
+
+#[test]
+fn settings_of_an_encoder_add_up_over_files() {
+    let managed = "[search.embeddings]\nurl = \"https://a.example\"\nmodel = \"m\"\nbatch = 8\n";
+    let (config, _) = parse(managed, ConfigOrigin::Managed);
+    let text = "[search.embeddings]\nurl = \"https://b.example\"\nkey_env = \"KEY\"\n";
+    let (config, findings) = parse_onto(config, text, ConfigOrigin::User);
+    let embeddings = config.search.embeddings.unwrap();
+    assert_eq!(codes(&findings), ["SET_BY_MANAGED"]);
+    assert_eq!((embeddings.url.as_str(), embeddings.batch), ("https://a.example", 8));
+    assert_eq!(embeddings.key_env.as_deref(), Some("KEY"));
+}
+
+#[test]
 fn a_workspace_adds_no_permission_where_a_policy_is_stated() {
     let (above, _) = user("[policy]\nask = [\"tool:git/*\"]\n");
     let text = "[policy]\nallow = [\"tool:*\"]\ndeny = [\"tool:rm\"]\n";
@@ -384,6 +460,8 @@ proptest! {
         prop_assert_eq!(config.store, fresh.store);
         prop_assert_eq!(config.trust, fresh.trust);
         prop_assert_eq!(config.telemetry, fresh.telemetry);
+        prop_assert_eq!(config.search.embeddings, fresh.search.embeddings);
+        prop_assert_eq!(config.search.encoder, fresh.search.encoder);
         prop_assert_eq!((config.model.base_url, config.model.name), (None, None));
     }
 }

@@ -292,7 +292,10 @@ impl Deciding<'_> {
             (false, true) => format!("{more}{}", block("hits", &[], page.text)),
         };
         let query = self.keep(query);
-        self.fact(super::draft::actor(origin), Fact::SearchAnswered { query, hits: refs });
+        self.fact(
+            super::draft::actor(origin),
+            Fact::SearchAnswered { query, hits: refs, enough: Some(enough) },
+        );
         self.answer(origin, text, false, Vec::new());
     }
 }
