@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark may stop")]
 #![allow(clippy::print_stdout, reason = "the figures are the point")]
+#![allow(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
 
 use std::time::{Duration, Instant};
 
