@@ -111,10 +111,16 @@ impl Index {
             if is_stop {
                 style.extend(text::stop_number(word));
             }
-            if is_stop || terms.len() >= QUERY_TERMS || terms.iter().any(|term| term.word == word) {
+            if is_stop || terms.len() >= QUERY_TERMS {
                 return;
             }
             let number = self.vocabulary.term(&stems, form, word);
+            // `price` and `prices` are one wish, and so is a word that is said twice.
+            let says_it =
+                |term: &Term| term.word == word || (number.is_some() && term.number == number);
+            if terms.iter().any(says_it) {
+                return;
+            }
             // An identifier in one piece is another way to say what its words already said.
             if number.is_none() && form == Form::Joined {
                 return;
