@@ -13,6 +13,8 @@ mod merge;
 mod policy;
 mod procedure;
 mod search;
+mod search_fusion;
+mod search_hybrid;
 mod search_routing;
 mod sentences;
 mod session;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use concertina_core::catalog::search::{Answer, Index, Kind, Query, SearchDocument};
 use serde_json::Value;
 
-fn directory() -> Option<PathBuf> {
+pub(crate) fn directory() -> Option<PathBuf> {
     let named = std::env::var_os("CONCERTINA_ROUTING");
     if named.is_none() {
         eprintln!("skipped: CONCERTINA_ROUTING names no directory of routing sets");
@@ -21,21 +21,21 @@ fn directory() -> Option<PathBuf> {
     named.map(PathBuf::from)
 }
 
-fn rows(path: &Path) -> Vec<Value> {
+pub(crate) fn rows(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn text(row: &Value, key: &str) -> String {
+pub(crate) fn text(row: &Value, key: &str) -> String {
     row[key].as_str().unwrap_or_default().into()
 }
 
-fn list(row: &Value, key: &str) -> Vec<String> {
+pub(crate) fn list(row: &Value, key: &str) -> Vec<String> {
     let items = row[key].as_array().map(Vec::as_slice).unwrap_or_default();
     items.iter().map(|item| item.as_str().unwrap().into()).collect()
 }
 
-fn document(row: &Value) -> SearchDocument {
+pub(crate) fn document(row: &Value) -> SearchDocument {
     // The ids hold `#`, which a reference writes as `%23`.
     let key = format!("skill:{}", text(row, "id").replace('#', "%23")).parse().unwrap();
     SearchDocument {
@@ -48,22 +48,22 @@ fn document(row: &Value) -> SearchDocument {
     }
 }
 
-fn ids(answer: &Answer) -> Vec<String> {
+pub(crate) fn ids(answer: &Answer) -> Vec<String> {
     let id = |key: String| key.trim_start_matches("skill:").replace("%23", "#");
     answer.ranking().iter().map(|hit| id(hit.reference.to_string())).collect()
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Score {
-    queries: f64,
-    first: f64,
-    in_five: f64,
+pub(crate) struct Score {
+    pub(crate) queries: f64,
+    pub(crate) first: f64,
+    pub(crate) in_five: f64,
     in_ten: f64,
     answered: f64,
 }
 
 impl Score {
-    fn add(&mut self, found: &[String], relevant: &[String], answered: bool) {
+    pub(crate) fn add(&mut self, found: &[String], relevant: &[String], answered: bool) {
         let among = |k: usize| {
             let held = found.iter().take(k).filter(|id| relevant.contains(id)).count();
             held as f64 / relevant.len().max(1) as f64
@@ -75,7 +75,7 @@ impl Score {
         self.answered += f64::from(answered);
     }
 
-    fn mean(self) -> Self {
+    pub(crate) fn mean(self) -> Self {
         Self {
             queries: self.queries,
             first: self.first / self.queries,
@@ -87,7 +87,7 @@ impl Score {
 }
 
 /// FNV-1a: which half of a set a request belongs to. One half was tuned on.
-fn half(request: &str) -> &'static str {
+pub(crate) fn half(request: &str) -> &'static str {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = request.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
     if hash >> 20 & 1 == 0 { "tuned" } else { "rest" }
