@@ -333,8 +333,8 @@ impl Workspace {
         let mut texts = std::mem::take(&mut self.texts);
         let documents = texts.documents(&self.snapshot, &|entry| self.read(entry).ok());
         self.texts = texts;
-        let index =
-            Arc::new(Index::build(documents.into_iter().chain(tool_documents(&self.snapshot))));
+        let documents = documents.into_iter().chain(tool_documents(&self.snapshot));
+        let index = Arc::new(Index::build_with(documents, self.loaded.weights()));
         self.index = Some(Arc::clone(&index));
         index
     }
