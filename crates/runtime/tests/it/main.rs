@@ -33,6 +33,7 @@ mod llm_sse;
 mod llm_transport;
 mod reports;
 mod resources;
+mod semantic;
 mod session;
 mod settings;
 mod sources;
