@@ -8,6 +8,7 @@ use concertina_core::catalog::{SkillEntry, Snapshot};
 use concertina_format::skill::{Section, sections};
 use concertina_types::{LineIndex, LineRange, Ref};
 
+use crate::semantic::Note;
 use crate::workspace::LoadedSkill;
 
 /// What to search for, and where.
@@ -32,6 +33,8 @@ pub struct Found {
     pub enough: bool,
     /// The nearest things, where they are not.
     pub nearest: Vec<Hit>,
+    /// Why meaning had no say in it, where an encoder is set and was asked.
+    pub note: Option<Note>,
 }
 
 /// Documents made from skills, by the skill's path, kept while its file stays the same, so that a
@@ -63,15 +66,25 @@ impl Texts {
             all.extend(documents.iter().cloned());
             self.0.insert(entry.path.clone(), documents);
         }
-        for (name, category) in &snapshot.categories {
-            let mut document =
-                SearchDocument::new(Ref::Menu(name.clone()), Kind::Menu, name.as_str());
-            document.description = format!("{}. {}", category.title, category.description);
-            document.title = titled(name, &document.description);
-            all.push(document);
-        }
+        all.extend(menu_documents(snapshot));
         all
     }
+}
+
+/// The documents of skills, categories and tools by what the index says of them: without bodies,
+/// which are not read for this.
+pub(crate) fn listed_documents(snapshot: &Snapshot) -> impl Iterator<Item = SearchDocument> {
+    let skills = snapshot.skills.iter().flat_map(|entry| skill_documents(entry, None));
+    skills.chain(menu_documents(snapshot)).chain(tool_documents(snapshot))
+}
+
+fn menu_documents(snapshot: &Snapshot) -> impl Iterator<Item = SearchDocument> {
+    snapshot.categories.iter().map(|(name, category)| {
+        let mut document = SearchDocument::new(Ref::Menu(name.clone()), Kind::Menu, name.as_str());
+        document.description = format!("{}. {}", category.title, category.description);
+        document.title = titled(name, &document.description);
+        document
+    })
 }
 
 /// The documents of tools, made one by one: there can be thousands.

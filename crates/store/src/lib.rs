@@ -29,6 +29,7 @@ mod files;
 mod memory;
 mod small;
 mod sqlite;
+mod vectors;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub use error::StoreError;
 pub use memory::MemoryStore;
 use small::BySize;
 pub use sqlite::SqliteEvents;
+pub use vectors::{Vector, VectorCache};
 
 /// What a write survives once it has returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

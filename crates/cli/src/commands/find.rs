@@ -24,11 +24,16 @@ pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
     if let Some(refusal) = reply.refusal {
         return Err(refusal.into());
     }
+    if let Some(note) = &found.note {
+        out.say(note.to_string());
+    }
     if out.is_json() {
+        let note = found.note.as_ref();
         out.json(&json!({
             "hits": found.hits.iter().map(shown).collect::<Vec<_>>(),
             "enough": found.enough,
             "nearest": found.nearest.iter().map(shown).collect::<Vec<_>>(),
+            "note": note.map(|note| json!({"code": note.code, "message": note.text})),
         }))?;
         return Ok(0);
     }

@@ -1,6 +1,5 @@
 //! How the search that is measured is set.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use concertina_core::catalog::search::Weights;
@@ -8,6 +7,7 @@ use concertina_format::config::{Config, ConfigOrigin, parse};
 use concertina_types::Severity;
 
 use super::EvalError;
+use crate::Loaded;
 
 /// The hits that every request is asked for at least: the figures look at the first ten.
 pub(super) const LOOKED_AT: usize = 10;
@@ -53,54 +53,7 @@ impl RouteOptions {
         if !findings.is_empty() {
             return Err(EvalError::Settings { path: path.to_owned(), findings });
         }
-        Ok((Self { weights: weights(&config.search.weights), ..Self::default() }, config))
-    }
-}
-
-/// The ranking's own numbers, with those that are `given` by name.
-fn weights(given: &BTreeMap<&'static str, f64>) -> Weights {
-    let mut weights = Weights::default();
-    for (name, value) in given {
-        let weight = match *name {
-            "k1" => &mut weights.k1,
-            "b" => &mut weights.b,
-            "b_short" => &mut weights.b_short,
-            "name" => &mut weights.name,
-            "description" => &mut weights.description,
-            "tags" => &mut weights.tags,
-            "parameters" => &mut weights.parameters,
-            "body" => &mut weights.body,
-            "examples" => &mut weights.examples,
-            "not_for" => &mut weights.not_for,
-            "frame" => &mut weights.frame,
-            "character" => &mut weights.character,
-            "pair" => &mut weights.pair,
-            "joined" => &mut weights.joined,
-            "typo" => &mut weights.typo,
-            _ => continue,
-        };
-        #[expect(clippy::cast_possible_truncation, reason = "the ranking needs no more digits")]
-        let value = *value as f32;
-        *weight = value;
-    }
-    weights
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_weight_that_settings_can_name_is_set() {
-        let debug = format!("{:?}", Weights::default());
-        let names: Vec<&str> = debug
-            .split(['{', ','])
-            .filter_map(|part| Some(part.split_once(':')?.0.trim()))
-            .collect();
-        let text: String = names.join(" = 0.25\n") + " = 0.25\n";
-        let (config, findings) = parse(&format!("[search.weights]\n{text}"), ConfigOrigin::User);
-        assert!(names.len() == 15 && findings.is_empty(), "{findings:?}");
-        let set = format!("{:?}", weights(&config.search.weights));
-        assert_eq!(set.matches(": 0.25").count(), names.len(), "{set}");
+        let loaded = Loaded { config, ..Loaded::default() };
+        Ok((Self { weights: loaded.weights(), ..Self::default() }, loaded.config))
     }
 }

@@ -16,6 +16,7 @@ use super::{Admission, Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
 use crate::find::{FindRequest, Found, section_documents};
+use crate::semantic::Likenesses;
 use crate::tools::Outcome;
 use crate::workspace::Workspace;
 
@@ -59,7 +60,8 @@ impl Session {
         let shown = if found.enough { &found.hits } else { &found.nearest };
         let hits = shown.iter().map(|hit| (hit.reference.clone(), hit.title.clone())).collect();
         let query = request.query.clone();
-        let command = Command::Find { origin, query, hits, enough: found.enough };
+        let words_alone = found.note.as_ref().map(|note| note.code);
+        let command = Command::Find { origin, query, hits, enough: found.enough, words_alone };
         Ok((found, self.apply(&command)?.reply))
     }
 
@@ -99,13 +101,23 @@ impl Session {
             kind: None,
             within: &within,
         };
-        let mut answer = index.find(&query);
+        let meaning = if is_of_catalogue(request) { workspace.meaning() } else { None };
+        let near = std::cell::OnceCell::new();
+        let mut answer = match meaning {
+            None => index.find(&query),
+            Some(meaning) => index.find_near(&query, || {
+                let near =
+                    near.get_or_init(|| meaning.and_then(|meaning| meaning.near(query.text)));
+                near.as_ref().map(Likenesses::similar).unwrap_or_default()
+            }),
+        };
         if request.within.is_some() && !answer.enough {
             // Whoever names the place to search has chosen already: any mention is what they want.
             answer.hits = std::mem::take(&mut answer.nearest);
             answer.enough = !answer.hits.is_empty();
         }
-        Ok(Ok(Found { hits: answer.hits, enough: answer.enough, nearest: answer.nearest }))
+        let note = near.into_inner().and_then(Result::err);
+        Ok(Ok(Found { hits: answer.hits, enough: answer.enough, nearest: answer.nearest, note }))
     }
 
     /// The index to search, or why the scope makes no sense: a code and words.
@@ -383,6 +395,12 @@ impl Session {
         };
         Ok(self.apply(&command)?.reply)
     }
+}
+
+/// Whether a search looks at the catalogue, of which alone there are vectors.
+fn is_of_catalogue(request: &FindRequest) -> bool {
+    let is_place = matches!(request.within, None | Some(Ref::Menu(_)));
+    is_place && matches!(request.kind, None | Some(Kind::Skill | Kind::Tool | Kind::Menu))
 }
 
 /// Whether a search for `wanted` is also one for `kind`. Examples and results would crowd out what

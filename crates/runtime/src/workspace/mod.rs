@@ -23,6 +23,7 @@ use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens};
 use crate::doctor::Around;
 use crate::error::RuntimeError;
 use crate::find::{Texts, tool_documents};
+use crate::semantic::{Encoder, EncoderError, Meaning, Note, configured};
 use crate::settings::{Loaded, load_config};
 use crate::sources::{
     Bundled, FileSystem, Place, Places, SkillFile, Source, SourceError, file_name, inventory,
@@ -133,6 +134,8 @@ pub struct Workspace {
     texts: Texts,
     /// Made from the snapshot when first needed.
     index: Option<Arc<Index>>,
+    /// What ranks by meaning, or why it cannot; none where no encoder is set.
+    meaning: Option<Result<Meaning, EncoderError>>,
     preloaded: Option<Tokens>,
 }
 
@@ -166,6 +169,8 @@ impl Workspace {
         let trust = (!options.vouched).then(|| (options.home.clone(), Trust::load(&options.home)));
         let defined = define(&loaded.config, &loaded.tools_from, &options.home, options.variable);
         loaded.findings.extend(defined.findings);
+        let meaning = configured(&loaded.config.search, options.variable)
+            .map(|encoder| encoder.map(|encoder| Meaning::new(encoder, &options.home)));
         let executor = options.executor.unwrap_or_else(|| Arc::new(PlainExecutor));
         let mut workspace = Self {
             toolbox: Toolbox::new(defined.runners, executor, root.clone())
@@ -191,6 +196,7 @@ impl Workspace {
             bytes_read: 0,
             texts: Texts::default(),
             index: None,
+            meaning,
             preloaded: None,
         };
         workspace.gather_again();
@@ -333,10 +339,27 @@ impl Workspace {
         let mut texts = std::mem::take(&mut self.texts);
         let documents = texts.documents(&self.snapshot, &|entry| self.read(entry).ok());
         self.texts = texts;
-        let index =
-            Arc::new(Index::build(documents.into_iter().chain(tool_documents(&self.snapshot))));
+        let documents = documents.into_iter().chain(tool_documents(&self.snapshot));
+        let index = Arc::new(Index::build_with(documents, self.loaded.weights()));
         self.index = Some(Arc::clone(&index));
         index
+    }
+
+    /// Lets `encoder` have a say in searches, with its vectors kept below the state directory `home`.
+    pub fn encode_with(&mut self, encoder: Arc<dyn Encoder>, home: &Path) {
+        self.meaning = Some(Ok(Meaning::new(encoder, home)));
+    }
+
+    /// What ranks by meaning, brought up to the catalogue as it is, or why it cannot; none where no
+    /// encoder is set.
+    pub(crate) fn meaning(&mut self) -> Option<Result<&mut Meaning, Note>> {
+        Some(match self.meaning.as_mut()? {
+            Err(error) => Err(Note::from(&*error)),
+            Ok(meaning) => {
+                meaning.take(&self.snapshot);
+                Ok(meaning)
+            }
+        })
     }
 
     /// What every skill's text and every tool's definition take together. Every skill is read, once

@@ -19,6 +19,7 @@
 //! ```
 
 mod confidence;
+mod fusion;
 mod index;
 mod names;
 mod rank;
@@ -28,6 +29,7 @@ mod weights;
 use std::fmt;
 use std::str::FromStr;
 
+pub use fusion::{Similar, doubt, fuse};
 pub use index::{Field, Index, SearchDocument, SearchDocumentMeta};
 pub use names::nearest_names;
 pub use rank::{Answer, Hit, Query};
