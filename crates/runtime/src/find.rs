@@ -8,6 +8,7 @@ use concertina_core::catalog::{Category, SkillEntry, Snapshot, ToolEntry};
 use concertina_format::skill::{Section, sections};
 use concertina_types::{Digest, LineIndex, LineRange, Ref, SkillId, ToolName};
 
+use crate::semantic::Note;
 use crate::workspace::LoadedSkill;
 
 /// What to search for, and where.
@@ -34,6 +35,8 @@ pub struct Found {
     pub nearest: Vec<Hit>,
     /// Where to look instead, where they are not: the categories that can be opened.
     pub browse: Vec<Ref>,
+    /// Why meaning had no say in it, where an encoder is set and was asked.
+    pub note: Option<Note>,
 }
 
 /// What can be searched: everything, and the headings inside the skills.
@@ -231,6 +234,15 @@ fn tool_document(tool: &ToolEntry) -> SearchDocument {
     document.tags.extend(tool.title.clone());
     document.group.clone_from(&tool.category);
     document
+}
+
+/// The documents of skills, categories and tools by what the index says of them: without bodies,
+/// which are not read for this.
+pub(crate) fn listed_documents(snapshot: &Snapshot) -> impl Iterator<Item = SearchDocument> {
+    let skills = snapshot.skills.iter().flat_map(|entry| skill_documents(entry, None));
+    let menus =
+        snapshot.categories.iter().map(|(name, category)| category_document(name, category));
+    skills.chain(menus).chain(snapshot.tools.iter().map(|tool| tool_document(tool)))
 }
 
 /// How many parameters a hit names.

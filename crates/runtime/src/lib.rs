@@ -18,6 +18,7 @@ mod find;
 mod inside;
 pub mod llm;
 pub mod private;
+pub mod semantic;
 mod session;
 mod settings;
 pub mod sources;

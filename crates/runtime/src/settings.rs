@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use concertina_core::catalog::search::Weights;
 use concertina_core::policy::{Pattern, Policy, Rules};
 use concertina_core::session::{ListingSettings, Settings};
 use concertina_format::config::{
@@ -111,6 +112,12 @@ pub fn load_config(
         let (config, findings) = parse_onto(std::mem::take(&mut loaded.config), &text, origin);
         loaded.findings.extend(findings.into_iter().map(|found| (path.clone(), found)));
         loaded.config = config;
+        if let Some(encoder) = &mut loaded.config.search.encoder {
+            // What the files before named is whole already, and stays so.
+            for path in [&mut encoder.model, &mut encoder.vocabulary] {
+                *path = directory.join(path.as_str()).to_string_lossy().into_owned();
+            }
+        }
         let file = SettingsFile { directory, origin };
         for name in loaded.config.tools.keys() {
             loaded.tools_from.entry(name.clone()).or_insert_with(|| file.clone());
@@ -227,6 +234,27 @@ impl Loaded {
             }
         }
         named
+    }
+
+    /// The numbers of the ranking, with those that the settings name in place of its own.
+    ///
+    /// ```
+    /// use concertina_core::catalog::search::Weights;
+    /// use concertina_runtime::Loaded;
+    /// assert_eq!(Loaded::default().weights(), Weights::default());
+    /// ```
+    pub fn weights(&self) -> Weights {
+        let mut weights = Weights::default();
+        for (name, number) in &self.config.search.weights {
+            if let Some(weight) = weights.get_mut(name) {
+                #[expect(clippy::cast_possible_truncation, reason = "at most 1,000")]
+                let number = *number as f32;
+                *weight = number;
+            }
+        }
+        // Where nothing counts and nothing saturates, 0 would be divided by 0.
+        weights.k1 = weights.k1.max(f32::MIN_POSITIVE);
+        weights
     }
 
     /// What a session runs under.

@@ -29,6 +29,7 @@ mod files;
 mod memory;
 mod small;
 mod sqlite;
+mod vectors;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -42,6 +43,7 @@ pub use memory::MemoryStore;
 use memory::NoContent;
 use small::BySize;
 pub use sqlite::SqliteEvents;
+pub use vectors::{Vector, VectorCache};
 
 /// What a write survives once it has returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

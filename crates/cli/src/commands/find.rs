@@ -24,6 +24,9 @@ pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
     if let Some(refusal) = reply.refusal {
         return Err(refusal.into());
     }
+    if let Some(note) = &found.note {
+        out.say(note.to_string());
+    }
     let explanation = if args.explain {
         let subject = place::origin(args.reader).subject;
         session.explain_search(&mut workspace, subject, &request)?.ok()
@@ -36,6 +39,7 @@ pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
             "enough": found.enough,
             "nearest": found.nearest.iter().map(shown).collect::<Vec<_>>(),
             "browse": found.browse.iter().map(Ref::to_string).collect::<Vec<_>>(),
+            "note": found.note.as_ref().map(|note| json!({"code": note.code, "message": note.text})),
         });
         if let (Some(explanation), Some(answer)) = (&explanation, answer.as_object_mut()) {
             answer.insert("explanation".to_owned(), explained(explanation));

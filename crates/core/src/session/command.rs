@@ -107,6 +107,8 @@ pub enum Command {
         hits: Vec<(Ref, String)>,
         /// Whether the hits are good enough to be called an answer.
         enough: bool,
+        /// The code of why only words ranked them, where more was to.
+        words_alone: Option<&'static str>,
     },
     /// Open a skill that was read and prepared.
     OpenSkill {

@@ -215,6 +215,7 @@ fn take(bench: &mut Bench, oracle: &mut Oracle, step: &Step) -> Result<(), TestC
                     query: "q".into(),
                     hits: vec![],
                     enough: false,
+                    words_alone: None,
                 });
             }
         }

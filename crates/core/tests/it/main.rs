@@ -14,5 +14,6 @@ mod policy;
 mod procedure;
 mod routing;
 mod search;
+mod search_fusion;
 mod sentences;
 mod session;

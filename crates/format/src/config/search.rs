@@ -21,7 +21,7 @@ const LARGEST_BATCH: u64 = 2_048;
 
 /// The numbers of the ranking, each with the largest value that makes sense. A share is at most 1; a
 /// weight beyond 1,000 leaves nothing of the others.
-const WEIGHTS: [(&str, f64); 15] = [
+const WEIGHTS: [(&str, f64); 17] = [
     ("k1", 1_000.0),
     ("b", 1.0),
     ("b_short", 1.0),
@@ -31,11 +31,13 @@ const WEIGHTS: [(&str, f64); 15] = [
     ("parameters", 1_000.0),
     ("body", 1_000.0),
     ("examples", 1_000.0),
+    ("likeness", 1_000.0),
     ("not_for", 1.0),
     ("frame", 1_000.0),
     ("character", 1_000.0),
     ("pair", 1_000.0),
     ("joined", 1_000.0),
+    ("alike", 1.0),
     ("typo", 1.0),
 ];
 

@@ -1,6 +1,5 @@
 //! How the search that is measured is set.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use concertina_core::catalog::search::Weights;
@@ -8,6 +7,7 @@ use concertina_format::config::{Config, ConfigOrigin, parse};
 use concertina_types::Severity;
 
 use super::EvalError;
+use crate::Loaded;
 
 /// The hits that every request is asked for at least: the figures look at the first ten.
 pub(super) const LOOKED_AT: usize = 10;
@@ -53,21 +53,7 @@ impl RouteOptions {
         if !findings.is_empty() {
             return Err(EvalError::Settings { path: path.to_owned(), findings });
         }
-        Ok((Self { weights: weights(&config.search.weights), ..Self::default() }, config))
+        let loaded = Loaded { config, ..Loaded::default() };
+        Ok((Self { weights: loaded.weights(), ..Self::default() }, loaded.config))
     }
-}
-
-/// The ranking's own numbers, with those that are `given` by name.
-fn weights(given: &BTreeMap<&'static str, f64>) -> Weights {
-    let mut weights = Weights::default();
-    for (name, number) in given {
-        if let Some(weight) = weights.get_mut(name) {
-            #[expect(clippy::cast_possible_truncation, reason = "at most 1,000")]
-            let number = *number as f32;
-            *weight = number;
-        }
-    }
-    // Where nothing counts and nothing saturates, 0 would be divided by 0.
-    weights.k1 = weights.k1.max(f32::MIN_POSITIVE);
-    weights
 }

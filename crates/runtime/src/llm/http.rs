@@ -467,7 +467,7 @@ impl<W: Wire> Model for HttpModel<W> {
     }
 }
 
-fn client(base: &Url, patience: &Patience) -> reqwest::Result<Client> {
+pub(crate) fn client(base: &Url, patience: &Patience) -> reqwest::Result<Client> {
     static CRYPTOGRAPHY: OnceLock<()> = OnceLock::new();
     CRYPTOGRAPHY.get_or_init(|| {
         // An error says that the program that embeds us has chosen already, which is its right.
@@ -504,7 +504,7 @@ pub(super) fn put(object: &mut Value, key: &str, value: Value) {
 }
 
 /// What the system said, below the layers that repeat each other.
-fn innermost(error: &reqwest::Error) -> String {
+pub(crate) fn innermost(error: &reqwest::Error) -> String {
     let mut inner: &dyn std::error::Error = error;
     while let Some(source) = inner.source() {
         inner = source;

@@ -20,7 +20,7 @@
 
 mod anthropic;
 mod error;
-mod http;
+pub(crate) mod http;
 mod openai;
 pub mod script;
 mod spec;

@@ -1,5 +1,6 @@
 //! `find`, `open`, `call` and `close`: from words to commands.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use super::{Admission, Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
 use crate::find::{FindRequest, Found, Indexes, section_documents};
+use crate::semantic::Likenesses;
 use crate::tools::Outcome;
 use crate::workspace::Workspace;
 
@@ -84,7 +86,8 @@ impl Session {
         let shown = if found.enough { &found.hits } else { &found.nearest };
         let hits = shown.iter().map(|hit| (hit.reference.clone(), hit.title.clone())).collect();
         let query = request.query.clone();
-        let command = Command::Find { origin, query, hits, enough: found.enough };
+        let words_alone = found.note.as_ref().map(|note| note.code);
+        let command = Command::Find { origin, query, hits, enough: found.enough, words_alone };
         Ok((found, self.apply(&command)?.reply))
     }
 
@@ -102,7 +105,17 @@ impl Session {
             Ok(index) => index,
             Err((code, reason)) => return Ok(Err(Refusal::new(code, reason))),
         };
-        let mut answer = self.asking(subject, request, |query| index.index().find(query));
+        let meaning = if is_of_catalogue(request) { workspace.meaning() } else { None };
+        let near = OnceCell::new();
+        let mut answer = self.asking(subject, request, |query| match meaning {
+            None => index.index().find(query),
+            Some(meaning) => index.index().find_near(query, || {
+                let near =
+                    near.get_or_init(|| meaning.and_then(|meaning| meaning.near(query.text)));
+                near.as_ref().map(Likenesses::similar).unwrap_or_default()
+            }),
+        });
+        let note = near.into_inner().and_then(Result::err);
         if request.within.is_some() && !answer.enough {
             // Whoever names the place to search has chosen already: any mention is what they want.
             answer.hits = std::mem::take(&mut answer.nearest);
@@ -117,7 +130,8 @@ impl Session {
         }
         let browse =
             if answer.enough { Vec::new() } else { self.menu_names().map(Ref::Menu).collect() };
-        Ok(Ok(Found { hits: answer.hits, enough: answer.enough, nearest: answer.nearest, browse }))
+        let Answer { hits, enough, nearest } = answer;
+        Ok(Ok(Found { hits, enough, nearest, browse, note }))
     }
 
     /// How a search comes to its ranking: what [`Session::search`] finds for `subject`, with the
@@ -148,7 +162,7 @@ impl Session {
             Some(Ref::Menu(menu)) => Some(menu.as_str()),
             _ => None,
         };
-        let menus = std::cell::OnceCell::new();
+        let menus = OnceCell::new();
         let within = |meta: &SearchDocumentMeta| {
             is_asked_for(meta.kind, request.kind)
                 && inside.is_none_or(|menu| is_inside(meta, menu))
@@ -468,6 +482,12 @@ impl Session {
         };
         Ok(self.apply(&command)?.reply)
     }
+}
+
+/// Whether a search looks at the catalogue, of which alone there are vectors.
+fn is_of_catalogue(request: &FindRequest) -> bool {
+    let is_place = matches!(request.within, None | Some(Ref::Menu(_)));
+    is_place && matches!(request.kind, None | Some(Kind::Skill | Kind::Tool | Kind::Menu))
 }
 
 /// Whether a search for `wanted` is also one for `kind`. Examples and results would crowd out what

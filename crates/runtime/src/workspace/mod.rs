@@ -11,7 +11,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use concertina_core::catalog::search::Weights;
 use concertina_core::catalog::{
     Category, Merged, Precedence, Shadowed, SkillEntry, Skipped, Snapshot, ToolEntry, merge,
 };
@@ -24,6 +23,7 @@ use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens};
 use crate::doctor::Around;
 use crate::error::RuntimeError;
 use crate::find::{Indexed, Indexes};
+use crate::semantic::{Encoder, EncoderError, Meaning, Note, configured};
 use crate::settings::{Loaded, load_config};
 use crate::sources::{
     Bundled, FileSystem, Place, Places, SkillFile, Source, SourceError, file_name, inventory,
@@ -133,6 +133,8 @@ pub struct Workspace {
     bytes_read: u64,
     /// Made from the snapshot when first needed.
     indexed: Indexed,
+    /// What ranks by meaning, or why it cannot; none where no encoder is set.
+    meaning: Option<Result<Meaning, EncoderError>>,
     preloaded: Option<Tokens>,
 }
 
@@ -166,6 +168,8 @@ impl Workspace {
         let trust = (!options.vouched).then(|| (options.home.clone(), Trust::load(&options.home)));
         let defined = define(&loaded.config, &loaded.tools_from, &options.home, options.variable);
         loaded.findings.extend(defined.findings);
+        let meaning = configured(&loaded.config.search, options.variable)
+            .map(|encoder| encoder.map(|encoder| Meaning::new(encoder, &options.home)));
         let executor = options.executor.unwrap_or_else(|| Arc::new(PlainExecutor));
         let mut workspace = Self {
             toolbox: Toolbox::new(defined.runners, executor, root.clone())
@@ -190,6 +194,7 @@ impl Workspace {
             stored: None,
             bytes_read: 0,
             indexed: Indexed::default(),
+            meaning,
             preloaded: None,
         };
         workspace.gather_again();
@@ -330,9 +335,26 @@ impl Workspace {
     pub(crate) fn indexes(&mut self) -> Arc<Indexes> {
         let mut indexed = std::mem::take(&mut self.indexed);
         let indexes =
-            indexed.indexes(&self.snapshot, &Weights::default(), &|entry| self.read(entry).ok());
+            indexed.indexes(&self.snapshot, &self.loaded.weights(), &|entry| self.read(entry).ok());
         self.indexed = indexed;
         indexes
+    }
+
+    /// Lets `encoder` have a say in searches, with its vectors kept below the state directory `home`.
+    pub fn encode_with(&mut self, encoder: Arc<dyn Encoder>, home: &Path) {
+        self.meaning = Some(Ok(Meaning::new(encoder, home)));
+    }
+
+    /// What ranks by meaning, brought up to the catalogue as it is, or why it cannot; none where no
+    /// encoder is set.
+    pub(crate) fn meaning(&mut self) -> Option<Result<&mut Meaning, Note>> {
+        Some(match self.meaning.as_mut()? {
+            Err(error) => Err(Note::from(&*error)),
+            Ok(meaning) => {
+                meaning.take(&self.snapshot);
+                Ok(meaning)
+            }
+        })
     }
 
     /// What every skill's text and every tool's definition take together. Every skill is read, once

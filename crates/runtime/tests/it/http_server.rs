@@ -18,8 +18,11 @@ pub(crate) struct Server {
     shared: Arc<Shared>,
 }
 
+/// What is answered to a request, by its number from 0.
+type Answering = Box<dyn Fn(usize, &Request) -> Answer + Send + Sync>;
+
 struct Shared {
-    answers: Vec<Answer>,
+    answering: Answering,
     next: AtomicUsize,
     requests: Mutex<Vec<Request>>,
     stop: AtomicBool,
@@ -129,10 +132,18 @@ impl Answer {
 impl Server {
     /// Starts a server: request N gets answer N, and the last answer is given to all that follow.
     pub(crate) fn start(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let answers: Vec<Answer> = answers.into_iter().collect();
+        Self::answering(move |at, _| answers[at.min(answers.len() - 1)].clone())
+    }
+
+    /// Starts a server that makes its answer from the request.
+    pub(crate) fn answering(
+        answering: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
-            answers: answers.into_iter().collect(),
+            answering: Box::new(answering),
             next: AtomicUsize::new(0),
             requests: Mutex::default(),
             stop: AtomicBool::new(false),
@@ -184,9 +195,8 @@ impl Shared {
     fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
         stream.set_nodelay(true)?;
         let request = read_request(&mut BufReader::new(&stream))?;
-        self.requests.lock().unwrap().push(request);
-        let at = self.next.fetch_add(1, Ordering::SeqCst).min(self.answers.len() - 1);
-        let answer = &self.answers[at];
+        self.requests.lock().unwrap().push(request.clone());
+        let answer = (self.answering)(self.next.fetch_add(1, Ordering::SeqCst), &request);
         match answer.manner {
             Manner::Answering => {}
             Manner::Silent => {

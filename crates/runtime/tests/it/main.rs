@@ -34,6 +34,8 @@ mod llm_transport;
 mod reports;
 mod resources;
 mod routing;
+mod routing_by_meaning;
+mod semantic;
 mod session;
 mod settings;
 mod sources;

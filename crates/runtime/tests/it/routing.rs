@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use concertina_runtime::eval::{Figures, LabelledSet, Request, Route, RouteOptions};
 use serde_json::Value;
 
-fn directory() -> Option<PathBuf> {
+pub(crate) fn directory() -> Option<PathBuf> {
     let named = std::env::var_os("CONCERTINA_ROUTING");
     if named.is_none() {
         eprintln!("skipped: CONCERTINA_ROUTING names no directory of routing sets");
@@ -17,7 +17,7 @@ fn directory() -> Option<PathBuf> {
     named.map(PathBuf::from)
 }
 
-fn read(name: &str) -> Option<LabelledSet> {
+pub(crate) fn read(name: &str) -> Option<LabelledSet> {
     let set = directory()?.join(name);
     let none = Some(set.join("none.jsonl")).filter(|file| file.exists());
     let none: Vec<PathBuf> = none.into_iter().collect();
@@ -28,7 +28,7 @@ fn read(name: &str) -> Option<LabelledSet> {
 }
 
 /// FNV-1a: whether a request belongs to the half that the ranking was tuned on.
-fn is_tuned(request: &Request) -> bool {
+pub(crate) fn is_tuned(request: &Request) -> bool {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = request.query.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
     hash >> 20 & 1 == 0

@@ -1,6 +1,8 @@
 //! Settings from three files, and what happens where one cannot be read.
 
+use concertina_core::catalog::search::Weights;
 use concertina_core::session::{Origin, visibility};
+use concertina_runtime::FindRequest;
 use concertina_types::Subject;
 
 use crate::kit::{World, begin, open, open_as};
@@ -73,4 +75,60 @@ fn a_workspace_that_is_not_there_is_a_clear_error() {
         let error = concertina_runtime::Workspace::open(&world.path(path), options).unwrap_err();
         assert_eq!(error.code(), "NO_DIRECTORY", "{error}");
     }
+}
+
+#[test]
+fn weights_of_the_settings_rank() {
+    let world = World::new();
+    world.skill("work/skills/knob", "Turns.").skill("work/skills/lamp", "Lights a knob, a knob.");
+    let names = "k1 b b_short name description tags parameters body examples likeness not_for frame character pair joined alike typo";
+    let all: String = names.split(' ').map(|name| format!("{name} = 0.5\n")).collect();
+    world.write("home/.config/concertina/concertina.toml", format!("[search.weights]\n{all}"));
+    let half = 0.5;
+    let expected = Weights {
+        k1: half,
+        b: half,
+        b_short: half,
+        name: half,
+        description: half,
+        tags: half,
+        parameters: half,
+        body: half,
+        examples: half,
+        likeness: half,
+        not_for: half,
+        frame: half,
+        character: half,
+        pair: half,
+        joined: half,
+        alike: half,
+        typo: half,
+    };
+    assert_eq!(world.open().loaded().weights(), expected);
+    world.config("[search.weights]\nname = 0\nk1 = 0\n");
+    let mut workspace = world.open();
+    assert!(workspace.loaded().weights().k1 > 0.0, "nothing is divided by nothing");
+    let mut session = begin(&mut workspace);
+    let request = FindRequest { query: "a knob".into(), ..FindRequest::default() };
+    let found = session.find(&mut workspace, Origin::user(), &request).unwrap().0;
+    let first = found.hits.iter().chain(&found.nearest).next().unwrap();
+    assert_eq!(first.reference.to_string(), "skill:lamp");
+}
+
+#[test]
+fn the_files_of_an_encoder_are_found_from_the_file_that_names_them() {
+    let world = World::new();
+    let text = "[search.encoder]\nmodel = \"m/model.onnx\"\nvocabulary = \"/v.txt\"\n";
+    world.write(
+        "managed/concertina.toml",
+        "[search.encoder]\nmodel = \"a.onnx\"\nvocabulary = \"v\"\n",
+    );
+    let encoder = |world: &World| world.open().loaded().config.search.encoder.clone().unwrap();
+    let managed = encoder(&world);
+    assert_eq!(managed.model, world.path("managed/a.onnx").display().to_string());
+    std::fs::remove_file(world.path("managed/concertina.toml")).unwrap();
+    world.write("home/.config/concertina/concertina.toml", text);
+    let own = encoder(&world);
+    let model = world.path("home/.config/concertina/m/model.onnx").display().to_string();
+    assert_eq!((own.model, own.vocabulary.as_str()), (model, "/v.txt"));
 }

@@ -14,6 +14,7 @@ mod laws;
 mod oracle;
 mod processes;
 mod refusals;
+mod vectors;
 
 use concertina_store::{EventStore, StoreError};
 use concertina_types::{Actor, Draft, Event, Fact, SessionId, Timestamp};

@@ -50,8 +50,8 @@ pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command
         Command::Task { text } => deciding.task(text),
         Command::Turn => deciding.turn(),
         Command::Touch { path, activated, nested } => deciding.touch(&path, activated, nested),
-        Command::Find { origin, query, hits, enough } => {
-            deciding.find(&origin, query, &hits, enough);
+        Command::Find { origin, query, hits, enough, words_alone } => {
+            deciding.find(&origin, query, &hits, enough, words_alone);
         }
         Command::OpenSkill { origin, skill, can_fork, held } => {
             deciding.open_skill(&origin, skill, can_fork, held.as_deref());

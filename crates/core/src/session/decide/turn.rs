@@ -257,6 +257,7 @@ impl Deciding<'_> {
         query: String,
         hits: &[(Ref, String)],
         enough: bool,
+        words_alone: Option<&str>,
     ) {
         let refs: Vec<Ref> = hits.iter().map(|(reference, _)| reference.clone()).collect();
         let shown: Vec<String> = hits
@@ -290,6 +291,11 @@ impl Deciding<'_> {
                 format!("Nothing fits well. The nearest:\n{more}{}", block("hits", &[], page.text))
             }
             (false, true) => format!("{more}{}", block("hits", &[], page.text)),
+        };
+        // Only the code: the reason can hold words from outside.
+        let text = match words_alone {
+            Some(code) => format!("Ranked by words alone [{code}].\n{text}"),
+            None => text,
         };
         let query = self.keep(query);
         self.fact(
