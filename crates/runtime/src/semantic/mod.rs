@@ -14,19 +14,25 @@
 mod endpoint;
 mod error;
 mod meaning;
+#[cfg(feature = "onnx")]
+mod onnx;
+#[cfg(feature = "onnx")]
+mod wordpiece;
 mod worker;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use concertina_format::config::Search;
+use concertina_format::config::{self, Search};
 use concertina_store::Vector;
 use futures_util::future::BoxFuture;
 
 pub use endpoint::Endpoint;
 pub use error::EncoderError;
 pub(crate) use meaning::{Likenesses, Meaning};
+#[cfg(feature = "onnx")]
+pub use onnx::SentenceEncoder;
 
 /// Numbers in one vector. The longest that is offered anywhere has 12,288.
 const VECTOR_NUMBERS: usize = 16_384;
@@ -131,7 +137,13 @@ pub(crate) fn configured(
     Some(Endpoint::new(embeddings, variable).map(|endpoint| Arc::new(endpoint) as Arc<dyn Encoder>))
 }
 
-fn local(_: &concertina_format::config::SentenceEncoder) -> Result<Arc<dyn Encoder>, EncoderError> {
+#[cfg(feature = "onnx")]
+fn local(files: &config::SentenceEncoder) -> Result<Arc<dyn Encoder>, EncoderError> {
+    SentenceEncoder::new(files).map(|encoder| Arc::new(encoder) as Arc<dyn Encoder>)
+}
+
+#[cfg(not(feature = "onnx"))]
+fn local(_: &config::SentenceEncoder) -> Result<Arc<dyn Encoder>, EncoderError> {
     Err(EncoderError::NotBuilt)
 }
 

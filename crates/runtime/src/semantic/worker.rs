@@ -44,8 +44,8 @@ struct Shared {
 struct State {
     known: HashMap<Digest, Vector>,
     wanted: VecDeque<(Digest, String)>,
-    /// Documents in hand.
-    encoding: usize,
+    /// Documents that are being encoded.
+    in_hand: Vec<(Digest, String)>,
     /// A request that waits for its vector, and what became of the last one.
     asked: Option<(String, Duration)>,
     answered: Option<(String, Result<Vector, EncoderError>)>,
@@ -80,7 +80,7 @@ impl Shared {
 
 impl State {
     fn is_complete(&self) -> bool {
-        self.wanted.is_empty() && self.encoding == 0
+        self.wanted.is_empty() && self.in_hand.is_empty()
     }
 
     fn fail(&mut self, error: EncoderError) {
@@ -105,8 +105,11 @@ impl Worker {
         let documents = documents.into_iter().filter(|(key, _)| all.insert(*key));
         let wanted: Vec<_> = documents.collect();
         state.known.retain(|key, _| all.contains(key));
-        let missing = wanted.into_iter().filter(|(key, _)| !state.known.contains_key(key));
-        state.wanted = missing.collect();
+        let is_there = |key: &Digest| {
+            state.known.contains_key(key) || state.in_hand.iter().any(|(in_hand, _)| in_hand == key)
+        };
+        let missing: VecDeque<_> = wanted.into_iter().filter(|(key, _)| !is_there(key)).collect();
+        state.wanted = missing;
         self.shared.changed.notify_all();
     }
 
@@ -124,7 +127,7 @@ impl Worker {
             self.shared.wait(deadline, |state| state.is_complete() || state.failure.is_some());
         match &state.failure {
             Some((_, error)) => Err(error.clone()),
-            None => Ok(state.wanted.len() + state.encoding),
+            None => Ok(state.wanted.len() + state.in_hand.len()),
         }
     }
 
@@ -165,14 +168,8 @@ impl Worker {
             state.failure = None;
             self.shared.changed.notify_all();
         }
-        if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
-            self.thread = None;
-            state.encoding = 0;
-            let error = EncoderError::NoThread { reason: "it broke off".to_owned() };
-            state.fail(error.clone());
-            return Err(error);
-        }
         drop(state);
+        self.thread.take_if(|thread| thread.is_finished());
         if self.thread.is_none() {
             let (encoder, shared) = (Arc::clone(&self.encoder), Arc::clone(&self.shared));
             let cache = VectorCache::below(&self.cache);
@@ -194,7 +191,24 @@ impl Drop for Worker {
     }
 }
 
+/// Says that the thread broke off, where it does.
+struct Alarm<'a>(&'a Shared);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let mut state = self.0.lock();
+            let in_hand = std::mem::take(&mut state.in_hand);
+            state.wanted.extend(in_hand);
+            state.fail(EncoderError::NoThread { reason: "it broke off".to_owned() });
+            drop(state);
+            self.0.changed.notify_all();
+        }
+    }
+}
+
 fn run(encoder: &dyn Encoder, shared: &Shared, mut cache: VectorCache) {
+    let _alarm = Alarm(shared);
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -246,7 +260,7 @@ fn run(encoder: &dyn Encoder, shared: &Shared, mut cache: VectorCache) {
                     cache.write(made);
                 }
                 let mut state = shared.lock();
-                state.encoding = 0;
+                state.in_hand.clear();
                 state.known.extend(cached);
                 match made {
                     Ok(made) => state.known.extend(made),
@@ -278,6 +292,6 @@ fn next(shared: &Shared, size: usize) -> Option<Work> {
     }
     let size = size.min(state.wanted.len());
     let batch: Vec<_> = state.wanted.drain(..size).collect();
-    state.encoding = batch.len();
+    state.in_hand.clone_from(&batch);
     Some(Work::Documents { batch, renew: state.renew })
 }
