@@ -643,6 +643,9 @@ pub(crate) struct RouteArgs {
     /// More requests, which nothing serves: query; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) none: Vec<PathBuf>,
+    /// First make so many requests of each document its examples, and measure the others
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub(crate) examples: Option<u16>,
     /// The K of one more recall, `recall_at_k` in JSON
     #[arg(short, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub(crate) k: u16,

@@ -291,6 +291,43 @@ impl LabelledSet {
         Ok(Self { rows, asked, unknown, skipped: Vec::new() })
     }
 
+    /// The set in which the first `count` requests that one row alone serves are examples of that row,
+    /// in the place of its own, and the others are left to be measured: what examples are worth.
+    ///
+    /// ```
+    /// use concertina_runtime::eval::{LabelledSet, Request, Row};
+    ///
+    /// let row = Row { id: "1".into(), name: "clock".into(), ..Row::default() };
+    /// let ask = |query: &str| Request {
+    ///     query: query.into(),
+    ///     relevant: vec!["1".into()],
+    ///     ..Request::default()
+    /// };
+    /// let set = LabelledSet::new(vec![row], vec![ask("what time is it"), ask("is it late")])?;
+    /// let set = set.with_examples(1);
+    /// assert_eq!(set.rows()[0].examples, ["what time is it"]);
+    /// assert_eq!(set.requests().count(), 1);
+    /// # Ok::<(), concertina_runtime::eval::EvalError>(())
+    /// ```
+    #[must_use]
+    pub fn with_examples(mut self, count: usize) -> Self {
+        for row in &mut self.rows {
+            row.examples.clear();
+        }
+        let rows = &mut self.rows;
+        self.asked.retain(|asked| {
+            let [place] = asked.serving.as_slice() else { return true };
+            match rows.get_mut(*place).filter(|row| row.examples.len() < count) {
+                Some(row) => {
+                    row.examples.push(asked.request.query.clone());
+                    false
+                }
+                None => true,
+            }
+        });
+        self
+    }
+
     /// The set in these files. The requests of `none` need no `relevant`: nothing serves them.
     ///
     /// # Errors

@@ -3,7 +3,9 @@
 //! is one, `NAME/none.jsonl`. Each bar is what the search has reached.
 
 #![allow(clippy::print_stderr, reason = "the measured figures are the point")]
+#![allow(clippy::cast_precision_loss, reason = "counts of a few")]
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use concertina_runtime::eval::{Figures, LabelledSet, Request, Route, RouteOptions};
@@ -70,6 +72,38 @@ fn toole_hit_and_recall() {
     assert!(at_least(all.hit_at_1, 0.44) && at_least(all.recall_at_5, 0.65), "{all:?}");
 }
 
+/// What every document adds to a figure is weighed by its share of all requests: where five of each
+/// are taken away, the common ones would count for more than they do.
+#[test]
+fn toole_with_five_examples_a_tool() {
+    let Some(all) = read("metatool") else { return };
+    let count = |set: &LabelledSet| {
+        let mut counts: BTreeMap<String, f64> = BTreeMap::new();
+        for request in set.requests() {
+            *counts.entry(request.relevant[0].clone()).or_default() += 1.0;
+        }
+        counts
+    };
+    let before = count(&all);
+    let set = all.with_examples(5);
+    let (route, raw) = measured("metatool, five examples", &set);
+    let after = count(&set);
+    let (mut sum, mut first, mut in_five) = (0.0, 0.0, 0.0);
+    for (request, order) in route.rankings() {
+        let id = &request.relevant[0];
+        let weight = before[id] / after[id];
+        let serves = |found: &&&str| request.relevant.iter().any(|id| id == **found);
+        let hits = order.iter().take(5).filter(serves).count();
+        sum += weight;
+        first += weight * f64::from(u8::from(order.first().is_some_and(|id| serves(&id))));
+        in_five += weight * hits as f64 / request.relevant.len() as f64;
+    }
+    let (first, in_five) = (first / sum, in_five / sum);
+    eprintln!("  by the share of each document: hit@1 {first:.3}, R@5 {in_five:.3}");
+    assert!(first >= 0.58 && in_five >= 0.80, "{first} {in_five}");
+    assert!(at_least(raw.hit_at_1, 0.56) && at_least(raw.recall_at_5, 0.77), "{raw:?}");
+}
+
 #[test]
 fn bfcl_recall_and_abstention() {
     let Some(set) = read("bfcl") else { return };
@@ -112,9 +146,10 @@ fn own_set_reaches_plain_bm25_for_every_kind() {
     assert!(at_least(chinese.hit_at_1, 0.62), "{chinese:?}");
 }
 
-/// `not_for` should part siblings that are easily confused; at the least it must not mislead.
+/// `not_for` parts siblings that are easily confused. The goal is half of the mistakes; words alone
+/// reach two thirds.
 #[test]
-fn not_for_does_not_favour_the_wrong_sibling() {
+fn not_for_favours_the_right_sibling() {
     let (Some(set), Some(directory)) = (read("own"), directory()) else { return };
     let mut plain = set.rows().to_vec();
     for row in &mut plain {
@@ -140,5 +175,5 @@ fn not_for_does_not_favour_the_wrong_sibling() {
             .count()
     });
     eprintln!("confusable: the sibling stands above {without} times without not_for, {with} with");
-    assert!(with <= without);
+    assert!(3 * with <= 2 * without, "{with} of {without}");
 }

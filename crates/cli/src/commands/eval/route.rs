@@ -24,6 +24,10 @@ pub(crate) fn run(args: &RouteArgs, out: &mut Output) -> Result<u8, CliError> {
     };
     let set = LabelledSet::read(&args.catalog, &args.queries, &args.none)
         .map_err(|error| failed(&error))?;
+    let set = match args.examples {
+        Some(count) => set.with_examples(count.into()),
+        None => set,
+    };
     let route = Route::of(&set, &first);
     let report = route.report();
     let comparison = second.map(|options| route.compare(&options));

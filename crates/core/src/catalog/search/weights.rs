@@ -74,7 +74,7 @@ impl Default for Weights {
             character: 0.6,
             pair: 0.8,
             joined: 1.0,
-            alike: 0.6,
+            alike: 0.8,
             typo: 0.6,
         }
     }
