@@ -14,6 +14,7 @@ mod bad_input;
 mod corpus;
 mod disclosure;
 mod expansion;
+mod finding;
 mod format;
 mod kit;
 mod mcp;

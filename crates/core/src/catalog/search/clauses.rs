@@ -6,7 +6,7 @@
 /// What a clause before the last one says about the wish.
 const EARLIER: f32 = 0.6;
 /// What a clause says that sets something aside.
-const SET_ASIDE: f32 = 0.25;
+const SET_ASIDE: f32 = 0.15;
 
 /// Words that set something aside.
 const CUES: [&str; 30] = [

@@ -52,8 +52,23 @@ impl Confidence {
 }
 
 impl Index {
+    /// The confidence in the first of `candidates`. Where a rival was put below it, what speaks for
+    /// that one speaks for the answer, too: it was only found to be meant for the other.
+    pub(super) fn confidence_in(
+        &self,
+        candidates: &[Candidate],
+        request: &Request<'_>,
+    ) -> Option<Confidence> {
+        let first = candidates.first()?;
+        let behind = |one: &&Candidate| one.below == Some(first.document);
+        let judged = candidates.iter().filter(behind).chain([first]);
+        judged
+            .map(|candidate| self.confidence(candidate, request))
+            .max_by(|a, b| a.reached.total_cmp(&b.reached))
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^24")]
-    pub(super) fn confidence(&self, best: &Candidate, request: &Request<'_>) -> Confidence {
+    fn confidence(&self, best: &Candidate, request: &Request<'_>) -> Confidence {
         let word = self.rarity_of(1).max(f32::MIN_POSITIVE);
         let (mut named, mut rarest, mut matched, mut held, mut all) = (0.0, 0.0f32, 0u16, 0.0, 0.0);
         for term in &request.terms {

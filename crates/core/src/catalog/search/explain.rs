@@ -94,7 +94,7 @@ impl Index {
             .collect();
         Explanation {
             terms,
-            confidence: candidates.first().map(|best| self.confidence(best, &request)),
+            confidence: self.confidence_in(&candidates, &request),
             ranked: candidates
                 .iter()
                 .take(query.limit)

@@ -114,9 +114,9 @@ impl Index {
     pub fn find(&self, query: &Query<'_>) -> Answer {
         let request = self.request(query.text);
         let candidates = self.ranking(query, &request);
-        let enough = candidates.first().is_some_and(|best| {
-            best.called > Called::Not || self.confidence(best, &request).is_enough()
-        });
+        let is_called = candidates.first().is_some_and(|best| best.called > Called::Not);
+        let confidence = self.confidence_in(&candidates, &request);
+        let enough = is_called || confidence.is_some_and(|confidence| confidence.is_enough());
         let hits =
             candidates.iter().take(query.limit).filter_map(|c| self.hit(c, &request)).collect();
         if enough {
