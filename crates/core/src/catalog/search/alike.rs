@@ -1,11 +1,10 @@
 //! Words that people use for one another.
 //!
-//! `thesaurus.txt` has one group a line, English and Chinese side by side. It is about everyday
-//! matters and was written without a look at any set of requests.
+//! `thesaurus.txt` has one group a line, English and Chinese side by side, about everyday matters.
 
 use std::collections::HashMap;
 
-use super::analyse::Vocabulary;
+use super::index::Index;
 use super::text::{Form, Stems};
 
 /// One group a line.
@@ -25,7 +24,7 @@ pub(super) struct Other {
 pub(super) struct Alike(HashMap<Box<str>, Box<[Other]>>);
 
 impl Alike {
-    pub(super) fn new(vocabulary: &Vocabulary) -> Self {
+    pub(super) fn new(index: &Index) -> Self {
         let stems = Stems::new();
         let mut alike: HashMap<Box<str>, Vec<Other>> = HashMap::new();
         for line in THESAURUS.lines().filter(|line| !line.starts_with('#')) {
@@ -33,7 +32,7 @@ impl Alike {
                 .split_whitespace()
                 .filter_map(|word| {
                     let form = if word.is_ascii() { Form::Word } else { Form::Pair };
-                    Some(Other { word, term: vocabulary.term(&stems, form, word)?, form })
+                    Some(Other { word, term: index.term(&stems, form, word)?, form })
                 })
                 .collect();
             if held.is_empty() {

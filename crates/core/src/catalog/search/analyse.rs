@@ -1,10 +1,11 @@
 //! A document, cut into terms.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::document::{Field, SearchDocument, SearchDocumentMeta};
+use super::names;
 use super::text::{self, Form, Stems};
 
 pub(super) const FIELDS: usize = Field::ALL.len();
@@ -14,7 +15,7 @@ pub(super) const FIELDS: usize = Field::ALL.len();
 pub(super) enum Called {
     /// It is no name of the document.
     Not,
-    /// The name without its plugin or group, or the title.
+    /// The name without its plugin or group.
     Partly,
     /// The name or the reference.
     Name,
@@ -31,8 +32,40 @@ pub(super) struct Row {
     pub(super) examples: usize,
     /// The terms of each `not_for`.
     pub(super) against: Box<[Box<[u32]>]>,
+    /// The words of its name that are long enough to be misspelt.
+    pub(super) name_words: Box<[(Box<str>, u32)]>,
     /// What calls the document, in one piece each.
     pub(super) called: Box<[(Arc<str>, Called)]>,
+}
+
+impl Row {
+    /// The numbers of its terms; some several times.
+    pub(super) fn terms(&self) -> impl Iterator<Item = u32> {
+        let counted = self.counts.iter().map(|count| count.term);
+        let against = self.against.iter().flatten().copied();
+        counted.chain(against).chain(self.name_words.iter().map(|(_, term)| *term))
+    }
+
+    /// The same with other numbers, ascending as before.
+    pub(super) fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
+        Self {
+            meta: self.meta.clone(),
+            counts: self.counts.iter().map(|c| Count { term: number(c.term), ..*c }).collect(),
+            lengths: self.lengths,
+            examples: self.examples,
+            against: self
+                .against
+                .iter()
+                .map(|phrase| phrase.iter().map(|term| number(*term)).collect())
+                .collect(),
+            name_words: self
+                .name_words
+                .iter()
+                .map(|(word, term)| (word.clone(), number(*term)))
+                .collect(),
+            called: self.called.clone(),
+        }
+    }
 }
 
 /// How often a term stands in a field.
@@ -59,6 +92,22 @@ impl Vocabulary {
     /// The number of a term, where some document holds it.
     pub(super) fn term(&self, stems: &Stems, form: Form, text: &str) -> Option<u32> {
         self.terms.get(term_of(stems, form, text).as_ref()).copied()
+    }
+
+    /// The same terms without those that `is_used` lets go, numbered anew in the same order, and what
+    /// the number of each became.
+    pub(super) fn without(&self, is_used: impl Fn(u32) -> bool) -> (Self, HashMap<u32, u32>) {
+        let mut kept: Vec<(&Box<str>, u32)> =
+            self.terms.iter().map(|(term, number)| (term, *number)).collect();
+        kept.retain(|(_, number)| is_used(*number));
+        kept.sort_unstable_by_key(|(_, number)| *number);
+        let (mut fewer, mut became) = (Self::default(), HashMap::new());
+        for (term, number) in kept {
+            let next = u32::try_from(fewer.len()).unwrap_or(u32::MAX);
+            became.insert(number, next);
+            fewer.terms.insert(term.clone(), next);
+        }
+        (fewer, became)
     }
 
     fn intern(&mut self, stems: &Stems, form: Form, text: &str) -> u32 {
@@ -103,23 +152,34 @@ impl<'v> Analyser<'v> {
 
     /// The terms of a text in its order, each once.
     fn set(&mut self, text: &str) -> Box<[u32]> {
-        let mut terms = Vec::new();
+        let (mut terms, mut seen) = (Vec::new(), HashSet::new());
         text::terms(text, &mut |form, text| {
             if form != Form::Joined {
-                terms.extend(self.term(form, text).filter(|term| !terms.contains(term)));
+                terms.extend(self.term(form, text).filter(|term| seen.insert(*term)));
             }
         });
         terms.into()
+    }
+
+    fn name_words(&mut self, name: &str) -> Box<[(Box<str>, u32)]> {
+        let mut words = Vec::new();
+        text::terms(name, &mut |form, word| {
+            if matches!(form, Form::Word | Form::Joined)
+                && names::may_be_misspelt(word)
+                && let Some(term) = self.term(form, word)
+            {
+                words.push((word.into(), term));
+            }
+        });
+        words.into()
     }
 
     pub(super) fn row(&mut self, document: SearchDocument) -> Row {
         let mut seen: Vec<(u32, u8)> = Vec::new();
         let mut lengths = [0u32; FIELDS];
         let name_key = text::key(&document.name);
-        let title = (text::key(&document.title) != name_key).then_some(&document.title);
         let with_stop_words = !document.examples.is_empty();
         let parts = std::iter::once((Field::Name, &document.name))
-            .chain(title.map(|title| (Field::Description, title)))
             .chain([(Field::Description, &document.description)])
             .chain(document.tags.iter().map(|tag| (Field::Tags, tag)))
             .chain([
@@ -158,6 +218,7 @@ impl<'v> Analyser<'v> {
                 Some(Count { term, field, times: u16::try_from(same.len()).unwrap_or(u16::MAX) })
             })
             .collect();
+        let name_words = self.name_words(&document.name);
         let against = document.not_for.iter().map(|phrase| self.set(phrase)).collect();
         let called = called(&document, name_key);
         let SearchDocument { key, kind, title, name, group, examples, .. } = document;
@@ -167,6 +228,7 @@ impl<'v> Analyser<'v> {
             lengths,
             examples: examples.len(),
             against,
+            name_words,
             called,
         }
     }
@@ -179,7 +241,6 @@ fn called(document: &SearchDocument, name_key: String) -> Box<[(Arc<str>, Called
         (name_key, Called::Name),
         (text::key(&document.key.to_string()), Called::Name),
         (text::key(last), Called::Partly),
-        (text::key(&document.title), Called::Partly),
     ];
     called.retain(|(name, _)| !name.is_empty());
     called.sort_by(|(a, x), (b, y)| a.cmp(b).then(y.cmp(x)));

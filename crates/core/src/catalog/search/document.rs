@@ -11,7 +11,7 @@ pub struct SearchDocument {
     pub key: Ref,
     /// What it is.
     pub kind: Kind,
-    /// What people read.
+    /// What people read; it is not searched.
     pub title: String,
     /// What it is called by; a request that is this name finds it first.
     pub name: String,
@@ -72,7 +72,7 @@ pub struct SearchDocumentMeta {
 pub enum Field {
     /// The name.
     Name,
-    /// The title, where it differs from the name, and the description.
+    /// The description.
     Description,
     /// Tags and group.
     Tags,

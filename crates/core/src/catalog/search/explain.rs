@@ -2,12 +2,13 @@
 
 use concertina_types::Ref;
 
+use super::alike::Other;
 use super::analyse::Called;
 use super::confidence::Confidence;
 use super::document::Field;
 use super::index::Index;
 use super::rank::{Candidate, Query, fields_of};
-use super::terms::Request;
+use super::terms::{Request, Term};
 
 /// How a request was read and what each document made of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +30,7 @@ pub struct TermWeight {
     pub read_as: Option<String>,
     /// Its weight: the rarer it is, the more.
     pub weight: f32,
-    /// Words that were looked for in its place.
+    /// Words that stand in its place in what is shown.
     pub alike: Vec<&'static str>,
 }
 
@@ -38,7 +39,7 @@ pub struct TermWeight {
 pub struct Explained {
     /// The document.
     pub reference: Ref,
-    /// Its score, the sum of the rest.
+    /// Its score: the sum of the rest, or next to that of the rival below which it was put.
     pub score: f32,
     /// Whether the request is its name; then it stands first whatever its score.
     pub called: bool,
@@ -80,8 +81,17 @@ impl Index {
     /// # Ok::<(), concertina_types::RefError>(())
     /// ```
     pub fn explain(&self, query: &Query<'_>) -> Explanation {
-        let request = self.request(query.text);
+        let request = self.request(query);
         let candidates = self.ranking(query, &request);
+        let shown: Vec<&Candidate> = candidates.iter().take(query.limit).collect();
+        // Only words that stand in what is shown: others may stand in what nobody here may see.
+        let found_alike = |term: &Term| {
+            let is_held = |other: &Other| {
+                shown.iter().any(|c| self.postings.in_document(other.term, c.document).is_some())
+            };
+            let held = term.alike.iter().filter(|(other, _)| is_held(other));
+            held.map(|(other, _)| other.word).collect()
+        };
         let terms = request
             .terms
             .iter()
@@ -89,17 +99,13 @@ impl Index {
                 word: term.word.clone(),
                 read_as: term.read_as.clone(),
                 weight: term.weight,
-                alike: term.alike.iter().map(|(other, _)| other.word).collect(),
+                alike: found_alike(term),
             })
             .collect();
         Explanation {
             terms,
             confidence: self.confidence_in(&candidates, &request),
-            ranked: candidates
-                .iter()
-                .take(query.limit)
-                .filter_map(|candidate| self.explained(candidate, &request))
-                .collect(),
+            ranked: shown.iter().filter_map(|c| self.explained(c, &request)).collect(),
         }
     }
 

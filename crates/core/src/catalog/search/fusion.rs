@@ -221,6 +221,7 @@ fn unworded(document: &SearchDocumentMeta) -> Hit {
         reference: document.key.clone(),
         kind: document.kind,
         title: document.title.clone(),
+        called: false,
         score: 0.0,
         matched: Vec::new(),
         fields: Vec::new(),

@@ -1,6 +1,6 @@
 //! What is kept of the documents.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use concertina_types::Ref;
@@ -15,12 +15,17 @@ use super::postings::{Posting, Postings};
 use super::text::{self, Form, Stems};
 use super::weights::Weights;
 
+/// Numbers of words that nobody holds any more are kept up to twice those in use, and so many more.
+const SPARE_TERMS: usize = 10_000;
+
 /// A word of some name, for typing errors.
 #[derive(Debug, Clone)]
 pub(super) struct NameWord {
     pub(super) word: Box<str>,
     pub(super) letters: u32,
     pub(super) term: u32,
+    /// The documents in whose names it stands, ascending.
+    pub(super) documents: Vec<u32>,
 }
 
 /// An immutable index. Searching takes no lock; a changed document makes a new index, which shares
@@ -78,10 +83,12 @@ impl Index {
     pub fn updated(&self, changed: impl IntoIterator<Item = SearchDocument>, gone: &[Ref]) -> Self {
         let mut vocabulary = Vocabulary::clone(&self.vocabulary);
         let mut analyser = Analyser::new(&mut vocabulary);
+        let gone: BTreeSet<&Ref> = gone.iter().collect();
         let kept = self.rows.iter().filter(|row| !gone.contains(&row.meta.key)).cloned();
         let mut rows: Vec<_> = kept.collect();
         rows.extend(changed.into_iter().map(|document| Arc::new(analyser.row(document))));
-        Self::assemble(distinct(rows), Arc::new(vocabulary), self.weights.clone())
+        let (rows, vocabulary) = compacted(distinct(rows), vocabulary);
+        Self::assemble(rows, Arc::new(vocabulary), self.weights.clone())
     }
 
     /// How many documents there are.
@@ -101,6 +108,13 @@ impl Index {
 
     pub(super) fn meta(&self, document: u32) -> Option<&SearchDocumentMeta> {
         self.rows.get(document as usize).map(|row| &row.meta)
+    }
+
+    /// The number of a term that some document holds or turns down. A word of which only a number is
+    /// left is as unknown as any other.
+    pub(super) fn term(&self, stems: &Stems, form: Form, text: &str) -> Option<u32> {
+        let number = self.vocabulary.term(stems, form, text)?;
+        (!self.postings.of(number).is_empty() || self.not_for.mentions(number)).then_some(number)
     }
 
     /// How rare a term is.
@@ -127,14 +141,15 @@ impl Index {
             postings: postings(&rows, vocabulary.len(), &weights),
             likeness: Likeness::new(&rows, vocabulary.len()),
             not_for: NotFor::default(),
-            alike: Alike::new(&vocabulary),
-            name_words: name_words(&rows, &vocabulary),
+            alike: Alike::default(),
+            name_words: name_words(&rows),
             by_name,
             rows,
             vocabulary,
             weights,
         };
         index.not_for = NotFor::new(&index.rows, &index);
+        index.alike = Alike::new(&index);
         index
     }
 }
@@ -169,7 +184,9 @@ fn postings(rows: &[Arc<Row>], terms: usize, weights: &Weights) -> Postings {
         for (((per_time, length), average), (weight, b)) in
             per_time.iter_mut().zip(row.lengths).zip(averages).zip(fields)
         {
-            *per_time = weight / (1.0 - b + b * length as f32 / average.max(1.0));
+            // A single character has no length, and counts all the same.
+            let length = length.max(1) as f32;
+            *per_time = weight / (1.0 - b + b * length / average.max(1.0));
         }
         per_time
     };
@@ -195,20 +212,31 @@ fn postings(rows: &[Arc<Row>], terms: usize, weights: &Weights) -> Postings {
 }
 
 /// Words of names that are long enough to be misspelt, in alphabetical order.
-fn name_words(rows: &[Arc<Row>], vocabulary: &Vocabulary) -> Vec<NameWord> {
-    let stems = Stems::new();
-    let mut words = Vec::new();
-    for row in rows {
-        text::terms(&row.meta.name, &mut |form, word| {
-            if matches!(form, Form::Word | Form::Joined)
-                && names::may_be_misspelt(word)
-                && let Some(term) = vocabulary.term(&stems, form, word)
-            {
-                words.push(NameWord { word: word.into(), letters: names::letters(word), term });
-            }
-        });
+fn name_words(rows: &[Arc<Row>]) -> Vec<NameWord> {
+    let mut words: BTreeMap<&str, NameWord> = BTreeMap::new();
+    for (number, row) in (0u32..).zip(rows) {
+        for (word, term) in &row.name_words {
+            let known = words.entry(word).or_insert_with(|| NameWord {
+                word: word.clone(),
+                letters: names::letters(word),
+                term: *term,
+                documents: Vec::new(),
+            });
+            known.documents.push(number);
+        }
     }
-    words.sort_by(|a, b| a.word.cmp(&b.word));
-    words.dedup_by(|a, b| a.word == b.word);
-    words
+    words.into_values().collect()
+}
+
+/// Lets the words go that only documents had which are gone, once they are the greater part: what
+/// changes for a long time must not grow for ever.
+fn compacted(rows: Vec<Arc<Row>>, vocabulary: Vocabulary) -> (Vec<Arc<Row>>, Vocabulary) {
+    let used: HashSet<u32> = rows.iter().flat_map(|row| row.terms()).collect();
+    if vocabulary.len() <= SPARE_TERMS + 2 * used.len() {
+        return (rows, vocabulary);
+    }
+    let (vocabulary, became) = vocabulary.without(|term| used.contains(&term));
+    let number = |term: u32| became.get(&term).copied().unwrap_or(term);
+    let rows = rows.iter().map(|row| Arc::new(row.renumbered(number))).collect();
+    (rows, vocabulary)
 }

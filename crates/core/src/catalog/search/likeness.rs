@@ -1,8 +1,8 @@
 //! How much a request reads like the example requests of a document.
 //!
-//! Of a document with examples one vector is kept: the terms of its short texts and its examples,
-//! stop words included, each weighed by how often it stands there and how rare it is, and the whole
-//! set to length 1 (Salton and Buckley, "Term-Weighting Approaches in Automatic Text Retrieval",
+//! Of a document with examples one vector is kept: the terms of its texts and its examples, stop
+//! words included, each weighed by how often it stands there and how rare it is, and the whole set to
+//! length 1 (Salton and Buckley, "Term-Weighting Approaches in Automatic Text Retrieval",
 //! Information Processing & Management 24(5), 1988, the weighting `tfc`). Unlike a score by single
 //! words it grows with every further example that is put alike.
 

@@ -12,7 +12,7 @@ use super::index::Index;
 use super::postings::{Posting, Postings};
 use super::rank::Candidate;
 use super::terms::{Request, Term};
-use super::text;
+use super::text::{self, Stems};
 
 /// A request that meets less of a `not_for` than this share shares a topic with it, no more.
 const MET: f32 = 0.75;
@@ -22,6 +22,10 @@ const DESCRIBED: f32 = 0.4;
 const TURNED_DOWN: f32 = 0.3;
 /// Candidates that are compared with each other; who stands lower is read by nobody.
 const RIVALS: usize = 20;
+/// Phrases of one document that are looked at, and terms of one phrase. Authors write two or three
+/// of a few words; what is beyond is no description any more.
+const PHRASES: usize = 32;
+const PHRASE_TERMS: usize = 24;
 /// Documents that may hold a term by which a phrase points at one of them.
 const POINTING: usize = 256;
 
@@ -58,10 +62,11 @@ impl NotFor {
         let mut phrases: Vec<Phrase> = Vec::new();
         let own = Field::Name.bit() | Field::Description.bit();
         for (document, row) in (0u32..).zip(rows) {
-            for phrase in &row.against {
+            for phrase in row.against.iter().take(PHRASES) {
                 let holds = |term| index.postings.in_document(term, document);
                 let terms: Box<[PhraseTerm]> = phrase
                     .iter()
+                    .take(PHRASE_TERMS)
                     .map(|&term| PhraseTerm {
                         term,
                         rarity: index.rarity(term),
@@ -80,6 +85,11 @@ impl NotFor {
             })
         });
         Self { shares, phrases }
+    }
+
+    /// Whether some phrase holds a term that tells its document from others.
+    pub(super) fn mentions(&self, term: u32) -> bool {
+        !self.shares.of(term).is_empty()
     }
 
     fn of(&self, document: u32) -> &[Phrase] {
@@ -120,7 +130,7 @@ fn points_at(terms: &[PhraseTerm], from: u32, index: &Index) -> Option<u32> {
         })
         .filter(|(document, _)| *document != from)
         .collect();
-    scores.sort_unstable_by_key(|(document, _)| *document);
+    scores.sort_by_key(|(document, _)| *document);
     let sums = scores.chunk_by(|a, b| a.0 == b.0).filter_map(|same| {
         let sum: f32 = same.iter().map(|(_, score)| score).sum();
         Some((same.first()?.0, sum))
@@ -147,8 +157,9 @@ impl Index {
         if rivals.iter().all(|rival| self.not_for.of(rival.document).is_empty()) {
             return;
         }
-        let wanted = wanted(request);
-        for upper in 0..rivals.len() {
+        let wanted = wanted(self, request);
+        // From below, so that nobody is put below one who still falls.
+        for upper in (0..rivals.len()).rev() {
             for lower in upper + 1..rivals.len() {
                 let (Some(&x), Some(&y)) = (rivals.get(upper), rivals.get(lower)) else { continue };
                 if x.called > Called::Not || y.called > Called::Not {
@@ -221,12 +232,14 @@ impl Index {
 }
 
 /// For each term how much the best clause that holds it says about the wish.
-fn wanted(request: &Request<'_>) -> Vec<f32> {
+fn wanted(index: &Index, request: &Request<'_>) -> Vec<f32> {
+    let stems = Stems::new();
     let mut wanted = vec![0.0f32; request.terms.len()];
     for (clause, weight) in clauses(request.text) {
-        text::terms(clause, &mut |_, word| {
+        text::terms(clause, &mut |form, word| {
+            let number = index.term(&stems, form, word);
             for (term, wanted) in request.terms.iter().zip(&mut wanted) {
-                if term.word == word {
+                if term.word == word || (number.is_some() && term.number == number) {
                     *wanted = wanted.max(weight);
                 }
             }

@@ -74,6 +74,8 @@ pub struct Hit {
     pub kind: Kind,
     /// What people read.
     pub title: String,
+    /// Whether the request is its name.
+    pub called: bool,
     /// How well it fits; comparable within one answer only.
     pub score: f32,
     /// The words of the request that it holds, in the order of the request.
@@ -112,7 +114,7 @@ impl Index {
     /// The documents that serve a request. A request without a word finds nothing: show the
     /// categories instead.
     pub fn find(&self, query: &Query<'_>) -> Answer {
-        let request = self.request(query.text);
+        let request = self.request(query);
         let candidates = self.ranking(query, &request);
         let is_called = candidates.first().is_some_and(|best| best.called > Called::Not);
         let confidence = self.confidence_in(&candidates, &request);
@@ -186,12 +188,14 @@ impl Index {
                 }
             })
             .filter(|found| found.score > 0.0 || found.called > Called::Not)
-            .filter(|found| {
-                self.meta(found.document).is_some_and(|meta| {
-                    query.kind.is_none_or(|kind| kind == meta.kind) && (query.within)(meta)
-                })
-            })
+            .filter(|found| self.is_in_scope(found.document, query))
             .collect()
+    }
+
+    pub(super) fn is_in_scope(&self, document: u32, query: &Query<'_>) -> bool {
+        self.meta(document).is_some_and(|meta| {
+            query.kind.is_none_or(|kind| kind == meta.kind) && (query.within)(meta)
+        })
     }
 
     fn hit(&self, candidate: &Candidate, request: &Request<'_>) -> Option<Hit> {
@@ -215,6 +219,7 @@ impl Index {
             reference: meta.key.clone(),
             kind: meta.kind,
             title: meta.title.clone(),
+            called: candidate.called > Called::Not,
             score: candidate.score,
             matched: held.iter().map(|(term, _)| term.word.clone()).collect(),
             fields: fields_of(fields),

@@ -8,6 +8,7 @@ use super::document::Field;
 use super::index::Index;
 use super::names;
 use super::postings::Posting;
+use super::rank::Query;
 use super::text::{self, Form, Stems};
 
 /// Characters of a request that are read.
@@ -73,7 +74,8 @@ impl Term {
         index.postings.in_document(self.number?, document).filter(|posting| self.counts(*posting))
     }
 
-    /// How `document` holds the term or a word like it, whichever counts most.
+    /// How `document` holds the term or a word like it. What counts is whichever counts most; what is
+    /// told of it is the term itself, where it is there.
     pub(super) fn held(&self, index: &Index, document: u32) -> Option<Held> {
         let own = self.posting(index, document).map(|posting| Held {
             points: self.weight * posting.weight(),
@@ -86,7 +88,11 @@ impl Term {
             let points = weight * posting.weight();
             Some(Held { points, weight: *weight, fields: posting.fields(), like: Some(other.word) })
         });
-        own.into_iter().chain(alike).max_by(|a, b| a.points.total_cmp(&b.points))
+        let alike = alike.max_by(|a, b| a.points.total_cmp(&b.points));
+        match (own, alike) {
+            (Some(own), Some(alike)) => Some(Held { points: own.points.max(alike.points), ..own }),
+            (own, alike) => own.or(alike),
+        }
     }
 }
 
@@ -100,8 +106,10 @@ impl fmt::Display for Term {
 }
 
 impl Index {
-    pub(super) fn request<'q>(&self, text: &'q str) -> Request<'q> {
-        let text = head(text);
+    /// A request as the index sees it. A misspelt word is read as a name of a document in scope only:
+    /// what is out of scope must neither show nor stand in the way.
+    pub(super) fn request<'q>(&self, query: &Query<'q>) -> Request<'q> {
+        let text = head(query.text);
         let stems = Stems::new();
         let mut terms: Vec<Term> = Vec::new();
         let mut style: Vec<u32> = Vec::new();
@@ -114,7 +122,7 @@ impl Index {
             if is_stop || terms.len() >= QUERY_TERMS {
                 return;
             }
-            let number = self.vocabulary.term(&stems, form, word);
+            let number = self.term(&stems, form, word);
             // `price` and `prices` are one wish, and so is a word that is said twice.
             let says_it =
                 |term: &Term| term.word == word || (number.is_some() && term.number == number);
@@ -129,7 +137,7 @@ impl Index {
             let alike = self.alike.of(&stems.stem(word));
             if number.is_none() && alike.is_empty() && names::may_be_misspelt(word) && guesses > 0 {
                 guesses -= 1;
-                let readings = self.readings(word);
+                let readings = self.readings(word, query);
                 if !readings.is_empty() {
                     terms.extend(readings);
                     return;
@@ -182,7 +190,7 @@ impl Index {
     }
 
     /// The words of names that a word unknown to the index may have meant.
-    fn readings(&self, word: &str) -> Vec<Term> {
+    fn readings(&self, word: &str, query: &Query<'_>) -> Vec<Term> {
         let letters = names::letters(word);
         let mut allowed = names::errors_allowed(word);
         let mut readings: Vec<Term> = Vec::new();
@@ -191,6 +199,9 @@ impl Index {
                 continue;
             }
             let Some(errors) = names::errors(word, &name.word, allowed) else { continue };
+            if !name.documents.iter().any(|document| self.is_in_scope(*document, query)) {
+                continue;
+            }
             if errors < allowed {
                 allowed = errors;
                 readings.clear();

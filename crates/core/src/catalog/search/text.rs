@@ -264,7 +264,8 @@ pub(super) fn terms(text: &str, emit: &mut dyn FnMut(Form, &str)) {
     cutter.end_chunk();
 }
 
-/// Compatibility forms become plain ones, and Latin letters lose their accents.
+/// Compatibility forms become plain ones, Latin letters lose their accents, and characters that nobody
+/// sees go.
 fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -275,7 +276,19 @@ fn fold(text: &str) -> Cow<'_, str> {
         }
         c => c,
     };
-    Cow::Owned(text.nfkc().map(base).collect())
+    let mut folded = String::with_capacity(text.len());
+    for c in text.nfkc().filter(|c| !is_unseen(*c)).map(base) {
+        let is_accent = is_combining_mark(c) && folded.ends_with(|last: char| last < '\u{250}');
+        if !is_accent {
+            folded.push(c);
+        }
+    }
+    Cow::Owned(folded)
+}
+
+/// Joiners, marks of direction and the like: they part no words.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Lower case of one character, the same wherever in a word it stands.

@@ -1,4 +1,4 @@
-//! Every number of the ranking in one place.
+//! The numbers of the ranking that can be set.
 
 /// How the parts of a document count.
 ///
@@ -36,8 +36,8 @@ pub struct Weights {
     pub body: f32,
     /// In an example request.
     pub examples: f32,
-    /// What the likeness to the example requests of a document counts. It is from 0 to about the
-    /// rarity of one word.
+    /// What the likeness to the example requests of a document counts: the scalar product of the
+    /// request, by the rarity of its words, with the document's vector of length 1.
     pub likeness: f32,
     /// The share of the score that a fully met `not_for` takes away. People name what they do not
     /// want as well ("the report is done, now the letter"), so more than this does harm.
