@@ -18,6 +18,8 @@ use super::text::{self, Stems};
 const MET: f32 = 0.75;
 /// A phrase describes a document that holds this share of it in its name, description or examples.
 const DESCRIBED: f32 = 0.4;
+/// The same where no document holds more of the phrase.
+const POINTED: f32 = 0.2;
 /// What is asked for in the words in which a rival turns it down counts so much for a document.
 const TURNED_DOWN: f32 = 0.3;
 /// Candidates that are compared with each other; who stands lower is read by nobody.
@@ -172,10 +174,10 @@ impl Index {
                 if !by_x.points && !by_y.points {
                     continue;
                 }
-                let evidence = |document, by_rival: &TurnedDown| {
-                    self.closely(document, request, &wanted) + TURNED_DOWN * by_rival.asked
-                };
-                if evidence(y.document, &by_x) > evidence(x.document, &by_y)
+                // Words that only mean the same speak for what stands above, so that in doubt it stays.
+                let for_y = self.closely(y.document, request, &wanted, false);
+                let for_x = self.closely(x.document, request, &wanted, true);
+                if for_y + TURNED_DOWN * by_x.asked > for_x + TURNED_DOWN * by_y.asked
                     && let Some(x) = rivals.get_mut(upper)
                     && x.score >= y.score
                 {
@@ -187,10 +189,15 @@ impl Index {
         candidates.sort_unstable_by(Candidate::order);
     }
 
-    /// How well a document holds what is wanted.
-    fn closely(&self, document: u32, request: &Request<'_>, wanted: &[f32]) -> f32 {
+    /// How well a document holds what is wanted, in the words of the request or also in others.
+    fn closely(&self, document: u32, request: &Request<'_>, wanted: &[f32], alike: bool) -> f32 {
         let points = request.terms.iter().zip(wanted).filter_map(|(term, wanted)| {
-            Some(wanted * term.weight * term.posting(self, document)?.weight())
+            let points = if alike {
+                term.held(self, document)?.points
+            } else {
+                term.weight * term.posting(self, document)?.weight()
+            };
+            Some(wanted * points)
         });
         points.sum()
     }
@@ -204,7 +211,8 @@ impl Index {
     ) -> TurnedDown {
         let mut found = TurnedDown { points: false, asked: 0.0 };
         for phrase in self.not_for.of(by) {
-            if phrase.points_at != Some(rival) && !self.describes(phrase, rival) {
+            let needed = if phrase.points_at == Some(rival) { POINTED } else { DESCRIBED };
+            if !self.describes(phrase, rival, needed) {
                 continue;
             }
             let asked = request.terms.iter().zip(wanted).filter(|(term, _)| {
@@ -217,7 +225,7 @@ impl Index {
         found
     }
 
-    fn describes(&self, phrase: &Phrase, document: u32) -> bool {
+    fn describes(&self, phrase: &Phrase, document: u32, needed: f32) -> bool {
         let telling = Field::Name.bit() | Field::Description.bit() | Field::Examples.bit();
         let (mut held, mut all) = (0.0, 0.0);
         for term in &phrase.terms {
@@ -227,7 +235,7 @@ impl Index {
                 held += term.rarity;
             }
         }
-        held > 0.0 && held >= DESCRIBED * all
+        held > 0.0 && held >= needed * all
     }
 }
 
