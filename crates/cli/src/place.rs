@@ -209,7 +209,8 @@ pub(crate) fn passing(
         workspace.settings_mut().window = window;
     }
     servers::attach(&mut workspace, out)?;
-    let started = Started { principal: place.principal.clone(), ..Started::default() };
+    let started =
+        Started { principal: place.principal.clone(), earlier: store().ok(), ..Started::default() };
     let session = Session::create(&mut workspace, Store::memory(), started)?;
     Ok((workspace, session))
 }

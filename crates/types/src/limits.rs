@@ -71,6 +71,12 @@ pub const ADVISED_FILES: usize = 5_000;
 pub const ROOT_PART_TOKENS: u64 = 140;
 /// Hits that a search returns unless asked otherwise.
 pub const FIND_HITS: usize = 5;
+/// Earlier sessions whose logs are read for what was opened after it was found: the latest, since what
+/// is asked for changes, and enough that each of the things in daily use was found some times.
+pub const USAGE_SESSIONS: usize = 200;
+/// Events of those logs together: reading so many took 0.6 s in an unoptimised build, and it is done
+/// once a session. A log that no longer fits is passed over.
+pub const USAGE_EVENTS: u64 = 10_000;
 /// Directories searched below a root for skills, in levels: grouping folders are shallow.
 pub const DISCOVERY_DEPTH: usize = 6;
 /// Attempts to append when another process writes to the same session.

@@ -1,5 +1,6 @@
 //! References: how a model, a person or a program points at one thing.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -106,6 +107,25 @@ impl Ref {
     /// A skill as a whole.
     pub fn skill(id: SkillId) -> Self {
         Self::Skill { id, part: None, lines: None }
+    }
+
+    /// The thing that this points into: itself, without a part and without lines.
+    ///
+    /// ```
+    /// use concertina_types::Ref;
+    /// let section: Ref = "skill:tides#rules@1-3".parse()?;
+    /// assert_eq!(section.whole().to_string(), "skill:tides");
+    /// # Ok::<(), concertina_types::RefError>(())
+    /// ```
+    pub fn whole(&self) -> Cow<'_, Self> {
+        Cow::Owned(match self {
+            Self::Skill { id, part, lines } if part.is_some() || lines.is_some() => {
+                Self::skill(id.clone())
+            }
+            Self::File { path, lines: Some(_) } => Self::File { path: path.clone(), lines: None },
+            Self::Evidence { id, lines: Some(_) } => Self::Evidence { id: *id, lines: None },
+            _ => return Cow::Borrowed(self),
+        })
     }
 
     /// The name of the kind, as written before the colon.

@@ -2,12 +2,14 @@
 
 use concertina_core::catalog::search::{Explained, Explanation, Hit, Kind, Points};
 use concertina_runtime::FindRequest;
+use concertina_runtime::stats::Learned;
 use concertina_types::Ref;
 use serde_json::{Value, json};
 
+use super::stats;
 use crate::args::FindArgs;
 use crate::error::CliError;
-use crate::output::{Output, count, fitting_table, table};
+use crate::output::{Output, count, fitting_table, table, thousands};
 use crate::place;
 
 pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
@@ -33,6 +35,11 @@ pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
     } else {
         None
     };
+    if args.explain
+        && let Some(learned) = session.learned(&workspace)?
+    {
+        say_learned(learned, out);
+    }
     if out.is_json() {
         let mut answer = json!({
             "hits": found.hits.iter().map(shown).collect::<Vec<_>>(),
@@ -66,6 +73,19 @@ pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
         out.say(browse);
     }
     Ok(0)
+}
+
+/// Says what the points for earlier use rest on.
+fn say_learned(learned: &Learned, out: &mut Output) {
+    let of = count(learned.sessions, "earlier session");
+    let rest = match learned.left_out {
+        0 => String::new(),
+        older => {
+            format!("; {} not read, since more recent or shorter ones came first", thousands(older))
+        }
+    };
+    out.say(format!("used before: read off the logs of {of}{rest}"));
+    stats::say_unreadable(&learned.unreadable, out);
 }
 
 /// Categories that are named where nothing fits.
@@ -112,6 +132,10 @@ fn reading(explanation: &Explanation) -> String {
     };
     sums("like its examples", &|hit| unless_zero(hit.likeness, ""));
     sums("not for this", &|hit| unless_zero(hit.lowered, "-"));
+    let prior = |hit: &Explained| {
+        if hit.prior == 0.0 { String::new() } else { format!("{:+.2}", hit.prior) }
+    };
+    sums("used before", &prior);
     sums("put below", &|hit| hit.below.as_ref().map(Ref::to_string).unwrap_or_default());
     sums("is its name", &|hit| if hit.called { "yes".to_owned() } else { String::new() });
     text.push_str(&table(&rows, &[1]));
@@ -164,6 +188,7 @@ fn explained(explanation: &Explanation) -> Value {
             })).collect::<Vec<_>>(),
             "likeness": rounded(hit.likeness),
             "lowered": rounded(hit.lowered),
+            "prior": rounded(hit.prior),
             "below": hit.below,
         })).collect::<Vec<_>>(),
         "floor": explanation.confidence.map(|floor| json!({

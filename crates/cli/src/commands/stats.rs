@@ -1,7 +1,7 @@
 //! `concertina stats …`.
 
 use concertina_runtime::eval::Interval;
-use concertina_runtime::stats::{CallFigures, FindFigures, Load, Logs, RoutingReport};
+use concertina_runtime::stats::{CallFigures, FindFigures, Load, Logs, RoutingReport, Unreadable};
 
 use crate::args::StatsCommand;
 use crate::error::CliError;
@@ -26,7 +26,11 @@ pub(crate) fn run(command: &StatsCommand, out: &mut Output) -> Result<u8, CliErr
 /// Says whose logs the figures are read off.
 fn say_whose(logs: &Logs, out: &mut Output) {
     out.say(format!("read off the logs of {}", count(logs.sessions, "session")));
-    for one in &logs.unreadable {
+    say_unreadable(&logs.unreadable, out);
+}
+
+pub(super) fn say_unreadable(sessions: &[Unreadable], out: &mut Output) {
+    for one in sessions {
         out.say(format!(
             "warning: session {} is left out: {} [LOG_UNREADABLE]",
             one.session, one.why

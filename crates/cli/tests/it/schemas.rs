@@ -94,6 +94,7 @@ fn every_command_writes_what_its_schema_says() {
         ("upstream-list", &["upstream", "list"]),
         ("upstream-approve", &["upstream", "approve", "tower"]),
         ("find", &["find", "high water"]),
+        ("find", &["find", "high water", "--explain"]),
         ("find", &["find", "quantum chromodynamics"]),
         ("explain", &["explain", "skill:tides", "--query", "water"]),
         ("explain", &["explain", "skill:berths"]),

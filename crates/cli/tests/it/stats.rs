@@ -77,3 +77,24 @@ fn l09_stats_routing_of_no_session_says_so_and_makes_no_log() {
     place.run(&["stats", "routing"]).exits(0).says(&["the logs of 0 sessions"]);
     assert!(!place.state().join("events.db").exists(), "looking makes no log");
 }
+
+#[test]
+fn l09_a_search_that_counts_earlier_use_shows_what_that_adds() {
+    let place = worked();
+    let find = ["find", "high water", "--explain"];
+    let plain = place.json(&find);
+    let prior = |answer: &Value, name: &str| {
+        let ranked = answer["explanation"]["ranked"].as_array().unwrap().clone();
+        let hit = ranked.into_iter().find(|hit| hit["ref"] == name).unwrap();
+        hit["prior"].clone()
+    };
+    assert_eq!(prior(&plain, "skill:tides"), json!(0.0));
+    assert!(!place.run(&find).exits(0).out.contains("used before"));
+    let settings = place.home().join(".config/concertina");
+    std::fs::create_dir_all(&settings).unwrap();
+    std::fs::write(settings.join("concertina.toml"), "[search]\nusage = true\n").unwrap();
+    assert!(prior(&place.json(&find), "skill:tides").as_f64() > Some(0.0));
+    place.run(&find).exits(0).shows(&["used before"]).says(&["the logs of 2 earlier sessions"]);
+    let other = [&find[..], &["--principal", "ann"]].concat();
+    assert_eq!(prior(&place.json(&other), "skill:tides"), json!(0.0));
+}

@@ -1,8 +1,10 @@
 //! Whether searches led somewhere, what opening took, and what permission stopped, read off the log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use concertina_types::{CallOutcome, DisclosureKind, Event, Fact, Ref, Tokens};
+
+use crate::catalog::search::Usage;
 
 /// What is counted over the logs of any number of sessions.
 ///
@@ -31,6 +33,10 @@ pub struct Routing {
     pub opens: BTreeMap<Opened, Vec<Tokens>>,
     /// Calls of tools and commands.
     pub calls: Calls,
+    /// What was opened of what was found, over the searches of which any hit was opened or called
+    /// later: where none was, nobody chose. An opening counts for the latest search that named the
+    /// thing, once.
+    pub usage: Usage,
 }
 
 /// Searches, and what followed.
@@ -117,7 +123,8 @@ const PERMISSION: [&str; 22] = [
 struct Find<'e> {
     hits: &'e [Ref],
     is_fitting: bool,
-    is_followed: bool,
+    /// What was opened or called of the hits.
+    opened: BTreeSet<Ref>,
 }
 
 impl Routing {
@@ -132,7 +139,7 @@ impl Routing {
                     let is_fitting = !hits.is_empty() && enough.unwrap_or(true);
                     let slot = &mut self.finds;
                     *if is_fitting { &mut slot.fitting } else { &mut slot.nothing_fits } += 1;
-                    finds.push(Find { hits, is_fitting, is_followed: false });
+                    finds.push(Find { hits, is_fitting, opened: BTreeSet::new() });
                 }
             }
             if let Some(reached) = reached(request) {
@@ -140,6 +147,13 @@ impl Routing {
             }
             if let Some((what, tokens)) = load(request) {
                 self.opens.entry(what).or_default().push(tokens);
+            }
+        }
+        for find in finds.iter().filter(|find| !find.opened.is_empty()) {
+            let hits: BTreeSet<Ref> =
+                find.hits.iter().map(|hit| hit.whole().into_owned()).collect();
+            for hit in &hits {
+                self.usage.count(hit, find.opened.contains(hit));
             }
         }
     }
@@ -166,10 +180,14 @@ impl Routing {
     }
 
     fn follow(&mut self, finds: &mut [Find<'_>], reached: &Ref) {
-        let rank_in = |find: &Find<'_>| find.hits.iter().position(|hit| is_same(hit, reached));
+        // A part of a skill leads to it as well as the whole.
+        let reached = reached.whole();
+        let rank_in = |find: &Find<'_>| find.hits.iter().position(|hit| hit.whole() == reached);
         let latest = finds.iter_mut().rev().find_map(|find| rank_in(find).map(|at| (find, at + 1)));
         let Some((find, rank)) = latest else { return };
-        if std::mem::replace(&mut find.is_followed, true) {
+        let is_followed = !find.opened.is_empty();
+        find.opened.insert(reached.into_owned());
+        if is_followed {
             return;
         }
         if find.is_fitting {
@@ -177,15 +195,6 @@ impl Routing {
         } else {
             self.finds.followed_anyway += 1;
         }
-    }
-}
-
-/// Whether whoever opens `reached` follows `hit`: a part of a skill leads to it as well as the whole.
-fn is_same(hit: &Ref, reached: &Ref) -> bool {
-    match (hit, reached) {
-        (Ref::Skill { id: hit, .. }, Ref::Skill { id, .. }) => hit == id,
-        (Ref::Evidence { id: hit, .. }, Ref::Evidence { id, .. }) => hit == id,
-        (hit, reached) => hit == reached,
     }
 }
 

@@ -15,5 +15,6 @@ mod procedure;
 mod routing;
 mod search;
 mod search_fusion;
+mod search_prior;
 mod sentences;
 mod session;

@@ -154,3 +154,27 @@ fn l09_permission_stops_calls_before_the_tool_and_in_it() {
     assert_eq!((calls.admitted, calls.refused, calls.blocked), (2, 3, 3));
     assert_eq!(calls.codes.values().sum::<usize>(), 5, "{:?}", calls.codes);
 }
+
+#[test]
+fn l09_what_was_opened_of_what_was_found_is_counted_by_reference() {
+    let three = ["tool:a", "skill:s", "skill:s#part"];
+    let section = || vec![answer(50, &[("skill:s#other", DisclosureKind::Evidence, 50)])];
+    for (name, requests, found_and_opened) in [
+        ("nobody chose", vec![find(&three, Some(true))], [(0, 0), (0, 0)]),
+        ("called", vec![find(&three, Some(true)), call("a"), call("a")], [(1, 1), (1, 0)]),
+        ("a part is the skill", vec![find(&three, Some(true)), section()], [(1, 0), (1, 1)]),
+        ("both", vec![find(&three, Some(true)), section(), call("a")], [(1, 1), (1, 1)]),
+        (
+            "the latest search that named it",
+            vec![find(&three, Some(true)), find(&["tool:a"], Some(true)), call("a"), section()],
+            [(2, 1), (1, 1)],
+        ),
+        ("one of the nearest", vec![find(&three, Some(false)), call("a")], [(1, 1), (1, 0)]),
+        ("before the search", vec![call("a"), find(&three, Some(true))], [(0, 0), (0, 0)]),
+    ] {
+        let usage = counted(&requests).usage;
+        let of = |text| usage.of(&reference(text));
+        let counts = [of("tool:a"), of("skill:s")].map(|uses| (uses.found, uses.opened));
+        assert_eq!(counts, found_and_opened, "{name}");
+    }
+}

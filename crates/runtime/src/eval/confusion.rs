@@ -96,7 +96,7 @@ fn explained(index: &Index, query: &str, won: usize, serving: &[usize]) -> Vec<(
     let places = std::iter::once(won).chain(serving.iter().copied());
     let keys: Vec<Ref> = places.filter_map(key_of).collect();
     let within = |meta: &SearchDocumentMeta| keys.contains(&meta.key);
-    let query = Query { text: query, limit: keys.len(), kind: None, within: &within };
+    let query = Query { limit: keys.len(), within: &within, ..Query::new(query) };
     let ranked = index.explain(&query).ranked.into_iter();
     ranked.filter_map(|one| Some((place_of(&one.reference)?, one))).collect()
 }

@@ -261,7 +261,7 @@ impl<'a> Shelves<'a> {
                 place.and_then(|place| self.category_of.get(place)) == Some(&category)
             })
         };
-        let answer = self.tools.find(&Query { text: query, limit, kind: None, within: &within });
+        let answer = self.tools.find(&Query { limit, within: &within, ..Query::new(query) });
         answer.ranking().iter().filter_map(|hit| place_of(&hit.reference)).collect()
     }
 

@@ -9,7 +9,7 @@ mod tools;
 mod touched;
 mod verbs;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use concertina_core::catalog::Snapshot;
 use concertina_core::policy::OWNER;
@@ -23,6 +23,7 @@ use concertina_types::{Blob, Digest, Event, Fact, SessionId, SessionMode, limits
 
 use crate::clock::{new_session_id, now};
 use crate::error::RuntimeError;
+use crate::stats::Learned;
 use crate::workspace::Workspace;
 
 pub use commands::{CommandPolicy, NeedsApproval};
@@ -43,6 +44,8 @@ pub struct Started {
     pub settings: Option<Settings>,
     /// How what is opened reaches the model.
     pub mode: SessionMode,
+    /// Where earlier sessions are kept, where that is not where this one is.
+    pub earlier: Option<Store>,
 }
 
 /// What a request led to.
@@ -80,6 +83,9 @@ pub struct Session {
     settings: Arc<Settings>,
     snapshot: Arc<Snapshot>,
     listed: Option<Arc<Snapshot>>,
+    earlier: Store,
+    /// What earlier sessions say of what is found; read by the first search that wants to know.
+    learned: OnceLock<Learned>,
 }
 
 /// What one command led to, once it is in the log.
@@ -101,6 +107,8 @@ impl Session {
         let text = json(&settings)?;
         let mut session = Self {
             id: started.id.map_or_else(new_session_id, Ok)?,
+            earlier: started.earlier.unwrap_or_else(|| store.clone()),
+            learned: OnceLock::new(),
             store,
             state: State::default(),
             shelf: Shelf::default(),
@@ -137,6 +145,8 @@ impl Session {
         }
         let mut session = Self {
             id,
+            earlier: store.clone(),
+            learned: OnceLock::new(),
             store,
             state,
             shelf: Shelf::default(),

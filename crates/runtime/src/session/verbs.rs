@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use concertina_core::catalog::search::{
-    Answer, Explanation, Hit, Index, Kind, Query, SearchDocument, SearchDocumentMeta,
+    Answer, Explanation, Hit, Index, Kind, Prior, Query, SearchDocument, SearchDocumentMeta,
 };
 use concertina_core::session::{Command, Origin, Refusal, Shown, menus, visibility};
 use concertina_format::expand::Profile;
@@ -23,6 +23,7 @@ use crate::Cancel;
 use crate::error::RuntimeError;
 use crate::find::{FindRequest, Found, Indexes, section_documents};
 use crate::semantic::Likenesses;
+use crate::stats::Learned;
 use crate::tools::Outcome;
 use crate::workspace::Workspace;
 
@@ -105,9 +106,10 @@ impl Session {
             Ok(index) => index,
             Err((code, reason)) => return Ok(Err(Refusal::new(code, reason))),
         };
+        let learned = self.learned(workspace)?;
         let meaning = if is_of_catalogue(request) { workspace.meaning() } else { None };
         let near = OnceCell::new();
-        let mut answer = self.asking(subject, request, |query| match meaning {
+        let mut answer = self.asking(subject, request, learned, |query| match meaning {
             None => index.index().find(query),
             Some(meaning) => index.index().find_near(query, || {
                 let near =
@@ -145,10 +147,28 @@ impl Session {
         subject: Subject,
         request: &FindRequest,
     ) -> Result<Result<Explanation, Refusal>, RuntimeError> {
-        Ok(match self.scope(workspace, subject, request)? {
-            Ok(scope) => Ok(self.asking(subject, request, |query| scope.index().explain(query))),
-            Err((code, reason)) => Err(Refusal::new(code, reason)),
-        })
+        let scope = match self.scope(workspace, subject, request)? {
+            Ok(scope) => scope,
+            Err((code, reason)) => return Ok(Err(Refusal::new(code, reason))),
+        };
+        let learned = self.learned(workspace)?;
+        Ok(Ok(self.asking(subject, request, learned, |query| scope.index().explain(query))))
+    }
+
+    /// What earlier sessions of the same principal say of what is found; none unless the settings of
+    /// `workspace` ask for it. The logs are read once.
+    ///
+    /// # Errors
+    /// Where the store cannot be read at all. A damaged log is named in [`Learned::unreadable`].
+    pub fn learned(&self, workspace: &Workspace) -> Result<Option<&Learned>, RuntimeError> {
+        if !workspace.loaded().config.search.usage {
+            return Ok(None);
+        }
+        if let Some(learned) = self.learned.get() {
+            return Ok(Some(learned));
+        }
+        let learned = Learned::read(&self.earlier, &self.state.principal, &self.id)?;
+        Ok(Some(self.learned.get_or_init(|| learned)))
     }
 
     /// Gives `search` the request as a query over what `subject` may find.
@@ -156,8 +176,10 @@ impl Session {
         &self,
         subject: Subject,
         request: &FindRequest,
+        learned: Option<&Learned>,
         search: impl FnOnce(&Query<'_>) -> T,
     ) -> T {
+        let factor = |key: &Ref| learned.map_or(1.0, |learned| learned.usage.factor(key));
         let inside = match &request.within {
             Some(Ref::Menu(menu)) => Some(menu.as_str()),
             _ => None,
@@ -179,6 +201,7 @@ impl Session {
             limit: request.limit.unwrap_or(limits::FIND_HITS),
             kind: None,
             within: &within,
+            prior: learned.map(|_| &factor as Prior<'_>),
         })
     }
 

@@ -4,12 +4,14 @@
 //! only itself.
 
 mod routing;
+mod usage;
 
-use concertina_store::{Store, StoreError};
+use concertina_store::{SessionSummary, Store};
 use concertina_types::{Event, SessionId};
 use serde::Serialize;
 
 pub use routing::{CallFigures, FindFigures, Load, RoutingReport, routing};
+pub use usage::Learned;
 
 /// Whose logs were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -30,10 +32,14 @@ pub struct Unreadable {
 }
 
 impl Logs {
-    /// Gives every log of `store` to `take`.
-    fn each(store: &Store, mut take: impl FnMut(&[Event])) -> Result<Self, StoreError> {
+    /// Gives the logs of `sessions` in `store` to `take`, one after another.
+    fn of(
+        store: &Store,
+        sessions: impl IntoIterator<Item = SessionSummary>,
+        mut take: impl FnMut(&[Event]),
+    ) -> Self {
         let mut logs = Self::default();
-        for summary in store.events.sessions()? {
+        for summary in sessions {
             match store.verify(&summary.session) {
                 Ok(events) => {
                     logs.sessions += 1;
@@ -45,6 +51,6 @@ impl Logs {
                 }
             }
         }
-        Ok(logs)
+        logs
     }
 }

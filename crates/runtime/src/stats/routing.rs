@@ -98,8 +98,8 @@ pub struct CallFigures {
 /// Where the store cannot be read at all. A damaged log is named in [`Logs::unreadable`].
 pub fn routing(store: &Store) -> Result<RoutingReport, StoreError> {
     let mut counted = Routing::default();
-    let logs = Logs::each(store, |events| counted.add(events))?;
-    let Routing { finds, opens, calls } = counted;
+    let logs = Logs::of(store, store.events.sessions()?, |events| counted.add(events));
+    let Routing { finds, opens, calls, .. } = counted;
     let load_of = opens.iter().filter_map(|(what, taken)| Some((what.as_str(), Load::of(taken)?)));
     Ok(RoutingReport {
         logs,

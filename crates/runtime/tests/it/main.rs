@@ -47,3 +47,4 @@ mod tools_sqlite;
 mod touch;
 mod trust;
 mod upstreams;
+mod usage;

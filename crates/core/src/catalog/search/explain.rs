@@ -7,7 +7,7 @@ use super::analyse::Called;
 use super::confidence::Confidence;
 use super::document::Field;
 use super::index::Index;
-use super::rank::{Candidate, Query, fields_of};
+use super::rank::{Candidate, Query, Ranking, fields_of};
 use super::terms::{Request, Term};
 
 /// How a request was read and what each document made of it.
@@ -17,7 +17,8 @@ pub struct Explanation {
     pub terms: Vec<TermWeight>,
     /// The best documents, best first.
     pub ranked: Vec<Explained>,
-    /// Whether the first of them is an answer, and by how much; none where nothing was found.
+    /// Whether the first of them is an answer, and by how much; none where nothing was found. A prior
+    /// has no say in it: it is of what is first without one.
     pub confidence: Option<Confidence>,
 }
 
@@ -49,6 +50,8 @@ pub struct Explained {
     pub likeness: f32,
     /// What its `not_for` takes away.
     pub lowered: f32,
+    /// What the prior of the query adds, or takes away where it is below zero.
+    pub prior: f32,
     /// The rival below which it was put, because the request asks for what that one does.
     pub below: Option<Ref>,
 }
@@ -82,7 +85,7 @@ impl Index {
     /// ```
     pub fn explain(&self, query: &Query<'_>) -> Explanation {
         let request = self.request(query);
-        let candidates = self.ranking(query, &request);
+        let Ranking { candidates, unweighed } = self.ranking(query, &request);
         let shown: Vec<&Candidate> = candidates.iter().take(query.limit).collect();
         // Only words that stand in what is shown: others may stand in what nobody here may see.
         let found_alike = |term: &Term| {
@@ -104,7 +107,7 @@ impl Index {
             .collect();
         Explanation {
             terms,
-            confidence: self.confidence_in(&candidates, &request),
+            confidence: self.confidence_in(&unweighed, &request),
             ranked: shown.iter().filter_map(|c| self.explained(c, &request)).collect(),
         }
     }
@@ -131,6 +134,7 @@ impl Index {
             called: candidate.called > Called::Not,
             likeness: candidate.likeness,
             lowered: (sum - candidate.words).max(0.0),
+            prior: candidate.prior,
             below: candidate.below.and_then(reference),
             points,
         })

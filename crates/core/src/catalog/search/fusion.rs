@@ -172,9 +172,8 @@ impl Index {
         meaning: impl FnOnce() -> Vec<Similar<'d>>,
     ) -> Answer {
         let wider = Query { limit: query.limit.max(FUSED_HITS), ..*query };
-        let Answer { mut hits, enough, mut nearest } = self.find(&wider);
+        let (Answer { mut hits, enough, mut nearest }, scores) = self.found(&wider);
         let ranking = if enough { &mut hits } else { &mut nearest };
-        let scores: Vec<f32> = ranking.iter().map(|hit| hit.score).collect();
         let doubt = if enough { doubt(&scores) } else { 1.0 };
         let is_sure = doubt <= 0.0 || self.by_name.contains_key(text::key(query.text).as_str());
         let meaning = if is_sure { Vec::new() } else { meaning() };

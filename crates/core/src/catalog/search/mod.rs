@@ -30,6 +30,7 @@ mod likeness;
 mod names;
 mod not_for;
 mod postings;
+mod prior;
 mod rank;
 mod terms;
 mod text;
@@ -44,6 +45,7 @@ pub use explain::{Explained, Explanation, Points, TermWeight};
 pub use fusion::{Similar, doubt, fuse};
 pub use index::Index;
 pub use names::nearest_names;
+pub use prior::{Prior, Usage, Uses};
 pub use rank::{Answer, Hit, Query};
 pub use weights::Weights;
 

@@ -9,6 +9,7 @@ use super::Kind;
 use super::analyse::Called;
 use super::document::{Field, SearchDocumentMeta};
 use super::index::Index;
+use super::prior::{Prior, bounded};
 use super::terms::{Held, Request, Term};
 use super::text::{self, Form};
 
@@ -28,12 +29,15 @@ pub struct Query<'a> {
     /// Only documents for which this holds. They are chosen before anything is ranked, so that
     /// what is out of scope takes no place among the hits.
     pub within: &'a dyn Fn(&SearchDocumentMeta) -> bool,
+    /// What a document counts for before anything is asked. It orders what the request finds; what
+    /// is found, and whether it fits, stays what the request says.
+    pub prior: Option<Prior<'a>>,
 }
 
 impl<'a> Query<'a> {
     /// A request over everything, for [`limits::FIND_HITS`] hits.
     pub fn new(text: &'a str) -> Self {
-        Self { text, limit: limits::FIND_HITS, kind: None, within: &|_| true }
+        Self { text, limit: limits::FIND_HITS, kind: None, within: &|_| true, prior: None }
     }
 }
 
@@ -96,8 +100,18 @@ pub(super) struct Candidate {
     pub(super) words: f32,
     /// The part that the likeness to examples makes.
     pub(super) likeness: f32,
+    /// The part that the prior adds, or takes away where it is below zero.
+    pub(super) prior: f32,
     /// The rival below which it was put.
     pub(super) below: Option<u32>,
+}
+
+/// The best candidates, at least as many as are wanted where there are so many.
+pub(super) struct Ranking {
+    /// Best first.
+    pub(super) candidates: Vec<Candidate>,
+    /// The same as the request alone ranks them. On the first of these rests whether something fits.
+    pub(super) unweighed: Vec<Candidate>,
 }
 
 impl Candidate {
@@ -114,23 +128,48 @@ impl Index {
     /// The documents that serve a request. A request without a word finds nothing: show the
     /// categories instead.
     pub fn find(&self, query: &Query<'_>) -> Answer {
+        self.found(query).0
+    }
+
+    /// The same, and the scores that the request alone gives, best first.
+    pub(super) fn found(&self, query: &Query<'_>) -> (Answer, Vec<f32>) {
         let request = self.request(query);
-        let candidates = self.ranking(query, &request);
-        let is_called = candidates.first().is_some_and(|best| best.called > Called::Not);
-        let confidence = self.confidence_in(&candidates, &request);
+        let Ranking { candidates, unweighed } = self.ranking(query, &request);
+        let is_called = unweighed.first().is_some_and(|best| best.called > Called::Not);
+        let confidence = self.confidence_in(&unweighed, &request);
         let enough = is_called || confidence.is_some_and(|confidence| confidence.is_enough());
         let hits =
             candidates.iter().take(query.limit).filter_map(|c| self.hit(c, &request)).collect();
-        if enough {
+        let answer = if enough {
             Answer { hits, enough, nearest: Vec::new() }
         } else {
             Answer { hits: Vec::new(), enough, nearest: hits }
-        }
+        };
+        (answer, unweighed.iter().map(|candidate| candidate.score).collect())
     }
 
-    /// The best candidates in order, at least as many as are wanted where there are so many.
-    pub(super) fn ranking(&self, query: &Query<'_>, request: &Request<'_>) -> Vec<Candidate> {
-        let mut candidates = self.candidates(query, request);
+    pub(super) fn ranking(&self, query: &Query<'_>, request: &Request<'_>) -> Ranking {
+        let mut all = self.candidates(query, request);
+        let Some(prior) = query.prior else {
+            let unweighed = self.ordered(all, query, request);
+            return Ranking { candidates: unweighed.clone(), unweighed };
+        };
+        let unweighed = self.ordered(all.clone(), query, request);
+        for candidate in &mut all {
+            let factor = self.meta(candidate.document).map_or(1.0, |meta| prior(&meta.key));
+            candidate.prior = candidate.score * (bounded(factor) - 1.0);
+            candidate.score += candidate.prior;
+        }
+        // Rivals meet after that: a closer reading of the request outdoes what was so before it.
+        Ranking { candidates: self.ordered(all, query, request), unweighed }
+    }
+
+    fn ordered(
+        &self,
+        mut candidates: Vec<Candidate>,
+        query: &Query<'_>,
+        request: &Request<'_>,
+    ) -> Vec<Candidate> {
         let ordered = query.limit.max(ORDERED);
         if ordered < candidates.len() {
             candidates.select_nth_unstable_by(ordered, Candidate::order);
@@ -184,6 +223,7 @@ impl Index {
                     score,
                     words,
                     likeness,
+                    prior: 0.0,
                     below: None,
                 }
             })
