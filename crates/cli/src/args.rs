@@ -318,8 +318,8 @@ pub(crate) struct FindArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     /// How many hits
-    #[arg(short, default_value_t = limits::FIND_HITS)]
-    pub(crate) k: usize,
+    #[arg(short, default_value_t = limits::FIND_HITS as u16, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub(crate) k: u16,
     /// Only this kind: skill, tool, section, menu, example or evidence
     #[arg(long)]
     pub(crate) kind: Option<String>,

@@ -39,14 +39,16 @@ pub struct Found {
     pub note: Option<Note>,
 }
 
-/// What can be searched: everything, and the headings inside the skills.
-#[derive(Debug)]
+/// What can be searched. Parts of skills are apart, so that a skill of many sections or examples does
+/// not change how rare a word is, nor what is a name.
+#[derive(Debug, Clone)]
 pub(crate) struct Indexes {
-    /// Skills, examples, tools and categories.
-    pub(crate) things: Index,
-    /// The sections of skills by their headings. They are apart so that a skill of many sections
-    /// does not change how rare a word is.
-    pub(crate) sections: Index,
+    /// Skills, tools and categories.
+    pub(crate) things: Arc<Index>,
+    /// The sections of skills by their headings.
+    pub(crate) sections: Arc<Index>,
+    /// The examples of skills.
+    pub(crate) examples: Arc<Index>,
 }
 
 /// What the indexes hold, so that a change of one skill reads one file and cuts one text into terms.
@@ -56,7 +58,7 @@ pub(crate) struct Indexed {
     skills: HashMap<Arc<str>, IndexedSkill>,
     tools: HashMap<ToolName, (Digest, String)>,
     categories: BTreeMap<String, Category>,
-    indexes: Option<Arc<Indexes>>,
+    indexes: Option<Indexes>,
     /// Whether anything may have changed since.
     is_stale: bool,
 }
@@ -64,7 +66,8 @@ pub(crate) struct Indexed {
 #[derive(Debug)]
 struct IndexedSkill {
     id: SkillId,
-    head: Digest,
+    /// Of what the index of skills read of it; none where it has to be read again.
+    head: Option<Digest>,
     keys: Vec<Ref>,
 }
 
@@ -73,6 +76,7 @@ struct IndexedSkill {
 struct Changes {
     things: Vec<SearchDocument>,
     sections: Vec<SearchDocument>,
+    examples: Vec<SearchDocument>,
     gone: Vec<Ref>,
 }
 
@@ -83,8 +87,7 @@ impl Indexed {
         self.is_stale = true;
         for path in changed {
             if let Some(skill) = self.skills.get_mut(path) {
-                // No file has this digest: it is read again.
-                skill.head = Digest::of(&[]);
+                skill.head = None;
             }
         }
     }
@@ -95,24 +98,24 @@ impl Indexed {
         snapshot: &Snapshot,
         weights: &Weights,
         read: &dyn Fn(&SkillEntry) -> Option<LoadedSkill>,
-    ) -> Arc<Indexes> {
+    ) -> Indexes {
         if let Some(indexes) = self.indexes.as_ref().filter(|_| !self.is_stale) {
-            return Arc::clone(indexes);
+            return indexes.clone();
         }
-        let changes = self.changes(snapshot, read);
-        let indexes = match self.indexes.take() {
-            None => Arc::new(Indexes {
-                things: Index::build_with(changes.things, weights.clone()),
-                sections: Index::build_with(changes.sections, weights.clone()),
-            }),
-            Some(indexes) if changes.is_empty() => indexes,
-            Some(before) => Arc::new(Indexes {
-                things: before.things.updated(changes.things, &changes.gone),
-                sections: before.sections.updated(changes.sections, &changes.gone),
-            }),
+        let Changes { things, sections, examples, gone } = self.changes(snapshot, read);
+        let before = self.indexes.take();
+        let made = |documents: Vec<SearchDocument>, before: Option<&Arc<Index>>| match before {
+            None => Arc::new(Index::build_with(documents, weights.clone())),
+            Some(before) if documents.is_empty() && !before.holds_any(&gone) => Arc::clone(before),
+            Some(before) => Arc::new(before.updated(documents, &gone)),
+        };
+        let indexes = Indexes {
+            things: made(things, before.as_ref().map(|before| &before.things)),
+            sections: made(sections, before.as_ref().map(|before| &before.sections)),
+            examples: made(examples, before.as_ref().map(|before| &before.examples)),
         };
         self.is_stale = false;
-        self.indexes = Some(Arc::clone(&indexes));
+        self.indexes = Some(indexes.clone());
         indexes
     }
 
@@ -123,21 +126,31 @@ impl Indexed {
     ) -> Changes {
         let mut changes = Changes::default();
         let mut before = std::mem::take(&mut self.skills);
+        let mut old = Vec::new();
         for entry in &snapshot.skills {
-            let known = before.remove(&entry.path);
-            if let Some(known) = known.filter(|known| known.is_still(entry)) {
-                self.skills.insert(Arc::clone(&entry.path), known);
-                continue;
+            match before.remove(&entry.path) {
+                Some(known) if known.is_still(entry) => {
+                    self.skills.insert(Arc::clone(&entry.path), known);
+                    continue;
+                }
+                Some(known) => old.extend(known.keys),
+                None => {}
             }
             let loaded = read(entry);
-            let things = skill_documents(entry, loaded.as_ref());
+            let thing = skill_document(entry, loaded.as_ref());
             let sections = loaded.as_ref().map(heading_documents).unwrap_or_default();
-            let keys = things.iter().chain(&sections).map(|document| document.key.clone());
-            let skill =
-                IndexedSkill { id: entry.id.clone(), head: entry.head, keys: keys.collect() };
+            let examples = loaded.as_ref().map(example_documents).unwrap_or_default();
+            let all = sections.iter().chain(&examples).chain([&thing]);
+            let skill = IndexedSkill {
+                id: entry.id.clone(),
+                // What could not be read is looked at again the next time.
+                head: loaded.as_ref().map(|_| entry.head),
+                keys: all.map(|document| document.key.clone()).collect(),
+            };
             self.skills.insert(Arc::clone(&entry.path), skill);
-            changes.things.extend(things);
+            changes.things.push(thing);
             changes.sections.extend(sections);
+            changes.examples.extend(examples);
         }
         self.tool_changes(snapshot, &mut changes);
         for (name, category) in &snapshot.categories {
@@ -150,7 +163,7 @@ impl Indexed {
         self.categories.clone_from(&snapshot.categories);
         // Whatever is made anew under its old key is not gone.
         let keys: HashSet<&Ref> = self.skills.values().flat_map(|skill| &skill.keys).collect();
-        let old = before.into_values().flat_map(|skill| skill.keys);
+        let old = old.into_iter().chain(before.into_values().flat_map(|skill| skill.keys));
         changes.gone.extend(old.filter(|key| !keys.contains(key)));
         changes
     }
@@ -170,13 +183,7 @@ impl Indexed {
 
 impl IndexedSkill {
     fn is_still(&self, entry: &SkillEntry) -> bool {
-        self.id == entry.id && self.head == entry.head
-    }
-}
-
-impl Changes {
-    fn is_empty(&self) -> bool {
-        self.things.is_empty() && self.sections.is_empty() && self.gone.is_empty()
+        self.id == entry.id && self.head == Some(entry.head)
     }
 }
 
@@ -204,9 +211,7 @@ fn heading_documents(skill: &LoadedSkill) -> Vec<SearchDocument> {
             return None;
         }
         let line = line_of.position(&skill.body, section.span.start).line;
-        let mut document = heading_document(&skill.entry.id, section, &above, line.into());
-        document.group = skill.entry.id.to_string();
-        Some(document)
+        Some(heading_document(&skill.entry.id, section, &above, line.into()))
     });
     documents.collect()
 }
@@ -239,7 +244,7 @@ fn tool_document(tool: &ToolEntry) -> SearchDocument {
 /// The documents of skills, categories and tools by what the index says of them: without bodies,
 /// which are not read for this.
 pub(crate) fn listed_documents(snapshot: &Snapshot) -> impl Iterator<Item = SearchDocument> {
-    let skills = snapshot.skills.iter().flat_map(|entry| skill_documents(entry, None));
+    let skills = snapshot.skills.iter().map(|entry| skill_document(entry, None));
     let menus =
         snapshot.categories.iter().map(|(name, category)| category_document(name, category));
     skills.chain(menus).chain(snapshot.tools.iter().map(|tool| tool_document(tool)))
@@ -266,7 +271,7 @@ fn parameter_names(schema: &serde_json::Value) -> String {
     shown.join(", ")
 }
 
-fn skill_documents(entry: &SkillEntry, loaded: Option<&LoadedSkill>) -> Vec<SearchDocument> {
+fn skill_document(entry: &SkillEntry, loaded: Option<&LoadedSkill>) -> SearchDocument {
     let key = Ref::skill(entry.id.clone());
     let mut document = SearchDocument::new(key, Kind::Skill, entry.id.as_str());
     document.description = entry.summary();
@@ -277,9 +282,7 @@ fn skill_documents(entry: &SkillEntry, loaded: Option<&LoadedSkill>) -> Vec<Sear
     document.not_for.clone_from(&entry.not_for);
     entry.id.plugin().unwrap_or_default().clone_into(&mut document.group);
     document.body = loaded.map(|skill| skill.body.clone()).unwrap_or_default();
-    let mut documents = vec![document];
-    documents.extend(loaded.map(example_documents).into_iter().flatten());
-    documents
+    document
 }
 
 /// The examples of a skill.

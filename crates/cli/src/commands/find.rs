@@ -19,7 +19,7 @@ pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
         query: args.query.clone(),
         kind: kind.map_err(|error| CliError::usage(error.to_string()))?,
         within: within.map_err(|error| CliError::usage(error.to_string()))?,
-        limit: Some(args.k.clamp(1, 1_000)),
+        limit: Some(args.k.into()),
     };
     let (mut workspace, mut session) = place::session(&args.place, &args.session, out)?;
     let (found, reply) = session.find(&mut workspace, place::origin(args.reader), &request)?;

@@ -21,9 +21,9 @@
 //! Files are read in the order managed, user, workspace, each onto what came before
 //! ([`parse_onto`]). Single values are replaced, unless the managed file set them; lists grow;
 //! tools, upstreams and categories keep their first definition. A workspace may only narrow: it sets
-//! no store, no trust, no endpoint, no encoder, no model but `scripted:FILE`, no weaker sandbox and no larger
-//! budget (the numbers of `[listing]` and `[context]`), and where a
-//! file above states a policy it adds no `allow`.
+//! no store, no trust, no search, no endpoint, no model but `scripted:FILE`, no weaker sandbox and no
+//! larger budget (the numbers of `[listing]` and `[context]`), and where a file above states a policy it
+//! adds no `allow`.
 //!
 //! ```
 //! use concertina_format::config::{ConfigOrigin, parse};

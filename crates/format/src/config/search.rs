@@ -59,9 +59,9 @@ pub struct Search {
     pub weights: BTreeMap<&'static str, f64>,
     /// Whether what was opened after it was found before counts for more.
     pub usage: bool,
-    /// The server that turns texts into vectors. Not for a workspace to say.
+    /// The server that turns texts into vectors.
     pub embeddings: Option<Embeddings>,
-    /// The model on this machine that does so. Not for a workspace to say.
+    /// The model on this machine that does so.
     pub encoder: Option<SentenceEncoder>,
 }
 
@@ -125,16 +125,11 @@ pub(super) fn read<'v>(
     if let Some(value) = fields.value("weights") {
         weights(fields.reader, value, &mut search.weights);
     }
-    // Both name something that is given every request: an address, or a file that is read.
-    for key in ["embeddings", "encoder"] {
-        let Some(value) = fields.value(key) else { continue };
-        if fields.reader.workspace() {
-            fields.refuse(key);
-        } else if key == "embeddings" {
-            embeddings(fields.reader, value, &mut search.embeddings);
-        } else {
-            encoder(fields.reader, value, &mut search.encoder);
-        }
+    if let Some(value) = fields.value("embeddings") {
+        embeddings(fields.reader, value, &mut search.embeddings);
+    }
+    if let Some(value) = fields.value("encoder") {
+        encoder(fields.reader, value, &mut search.encoder);
     }
     fields.finish();
 }

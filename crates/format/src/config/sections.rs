@@ -91,7 +91,7 @@ pub(super) fn read(
 fn sections<'v>(config: &mut Config, reader: &mut Reader<'_>, table: &'v DeTable<'v>) {
     for (key, value) in table {
         let name = key.get_ref().as_ref();
-        if reader.workspace() && matches!(name, "store" | "trust") {
+        if reader.workspace() && matches!(name, "store" | "trust" | "search") {
             reader.refuse(key.span(), &format!("`[{name}]`"));
             continue;
         }

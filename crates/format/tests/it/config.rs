@@ -303,20 +303,14 @@ fn a_workspace_may_only_lower_budgets() {
 }
 
 #[test]
-fn a_workspace_names_no_encoder_but_may_weigh() {
+fn a_workspace_does_not_say_how_things_are_found() {
     let (above, _) = user("[search.embeddings]\nurl = \"http://localhost:9\"\nmodel = \"m\"\n");
     let text = "[search]\nusage = true\n[search.weights]\nbody = 0\n\
                 [search.embeddings]\nmodel = \"other\"\ntimeout_ms = 9\n\
                 [search.encoder]\nmodel = \"a.onnx\"\nvocabulary = \"v.txt\"\n";
     let (config, findings) = parse_onto(above.clone(), text, ConfigOrigin::Workspace);
-    insta::assert_snapshot!(lines(&findings), @r"
-    5:1 error WORKSPACE_REFUSED: a workspace cannot set `search.embeddings`; it is ignored (set it in the user's own concertina.toml)
-    8:1 error WORKSPACE_REFUSED: a workspace cannot set `search.encoder`; it is ignored (set it in the user's own concertina.toml)
-    ");
-    assert_eq!(config.search.embeddings, above.search.embeddings);
-    assert_eq!(config.search.encoder, None);
-    assert!(config.search.usage);
-    assert_eq!(config.search.weights, [("body", 0.0)].into());
+    insta::assert_snapshot!(lines(&findings), @"1:2 error WORKSPACE_REFUSED: a workspace cannot set `[search]`; it is ignored (set it in the user's own concertina.toml)");
+    assert_eq!(config.search, above.search);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use concertina_core::catalog::search::{
-    Answer, Explanation, Hit, Index, Kind, Prior, Query, SearchDocument, SearchDocumentMeta,
+    Answer, Explanation, Field, Hit, Index, Kind, Prior, Query, SearchDocument, SearchDocumentMeta,
 };
 use concertina_core::session::{Command, Origin, Refusal, Shown, menus, visibility};
 use concertina_format::expand::Profile;
@@ -21,7 +21,7 @@ use super::tools::{is_inside, lines_of_tool};
 use super::{Admission, Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
-use crate::find::{FindRequest, Found, Indexes, section_documents};
+use crate::find::{FindRequest, Found, Indexes, example_documents, section_documents};
 use crate::semantic::Likenesses;
 use crate::stats::Learned;
 use crate::tools::Outcome;
@@ -51,18 +51,27 @@ pub struct OpenOptions {
 /// Where a search looks.
 enum Scope {
     /// In everything.
-    Things(Arc<Indexes>),
-    /// In the headings of all skills.
-    Sections(Arc<Indexes>),
+    Things(Indexes),
+    /// In one kind of part of all skills.
+    Parts(Arc<Index>),
     /// In something that was indexed for this search.
     Own(Box<Index>),
+}
+
+/// All that there is of a kind.
+fn whole(indexes: Indexes, kind: Option<Kind>) -> Scope {
+    match kind {
+        Some(Kind::Section) => Scope::Parts(indexes.sections),
+        Some(Kind::Example) => Scope::Parts(indexes.examples),
+        _ => Scope::Things(indexes),
+    }
 }
 
 impl Scope {
     fn index(&self) -> &Index {
         match self {
             Self::Things(indexes) => &indexes.things,
-            Self::Sections(indexes) => &indexes.sections,
+            Self::Parts(index) => index,
             Self::Own(index) => index,
         }
     }
@@ -125,10 +134,8 @@ impl Session {
         }
         if let Scope::Things(indexes) = &index
             && request.kind.is_none()
-            && let Some(section) = self.section_of_first(subject, request, indexes, &answer)
         {
-            answer.hits.insert(1, section);
-            answer.hits.truncate(request.limit.unwrap_or(limits::FIND_HITS));
+            self.add_sections(subject, request, &indexes.sections, &mut answer);
         }
         let browse =
             if answer.enough { Vec::new() } else { self.menu_names().map(Ref::Menu).collect() };
@@ -205,24 +212,42 @@ impl Session {
         })
     }
 
-    /// The section of the first hit whose heading is what was asked for.
-    fn section_of_first(
+    /// The sections whose heading is what was asked for: one behind the first hit, where its heading
+    /// holds a word of the request, and where nothing else fits those that are called that.
+    fn add_sections(
         &self,
         subject: Subject,
         request: &FindRequest,
-        indexes: &Indexes,
-        answer: &Answer,
-    ) -> Option<Hit> {
-        let first = answer.hits.first()?;
-        let Ref::Skill { id, part: None, .. } = &first.reference else { return None };
-        let group = id.to_string();
-        let within =
-            |meta: &SearchDocumentMeta| meta.group == group && self.is_findable(meta, subject);
-        let query = Query { limit: 1, within: &within, ..Query::new(&request.query) };
-        let sections = indexes.sections.find(&query);
-        let section = sections.hits.into_iter().next()?;
-        // Scores of another index say nothing here; it stands with its skill.
-        Some(Hit { score: first.score, ..section })
+        sections: &Index,
+        answer: &mut Answer,
+    ) {
+        let limit = request.limit.unwrap_or(limits::FIND_HITS);
+        let of = |meta: &SearchDocumentMeta, skill: Option<&SkillId>| match &meta.key {
+            Ref::Skill { id, .. } => skill.is_none_or(|skill| skill == id),
+            _ => false,
+        };
+        let first = answer.hits.first().map(|hit| (hit.reference.clone(), hit.score));
+        let skill = match &first {
+            Some((Ref::Skill { id, part: None, .. }, _)) => Some(id),
+            Some(_) => return,
+            None => None,
+        };
+        let within = |meta: &SearchDocumentMeta| of(meta, skill) && self.is_findable(meta, subject);
+        let query = Query { limit, within: &within, ..Query::new(&request.query) };
+        let found = sections.find(&query);
+        if let Some((_, score)) = first {
+            let names_it = |hit: &Hit| hit.called || hit.fields.contains(&Field::Name);
+            let section = found.hits.into_iter().next().filter(names_it);
+            // Scores of another index say nothing here; it stands with its skill.
+            if let Some(section) = section {
+                answer.hits.insert(1, Hit { score, ..section });
+                answer.hits.truncate(limit);
+            }
+        } else if found.hits.first().is_some_and(|hit| hit.called) {
+            answer.hits.extend(found.hits.into_iter().filter(|hit| hit.called));
+            answer.enough = true;
+            answer.nearest.clear();
+        }
     }
 
     /// The index to search, or why the scope makes no sense: a code and words.
@@ -243,16 +268,12 @@ impl Session {
             return Ok(Ok(Scope::Own(Box::new(Index::build(documents)))));
         }
         Ok(match &request.within {
-            None if request.kind == Some(Kind::Section) => Ok(Scope::Sections(workspace.indexes())),
-            None => Ok(Scope::Things(workspace.indexes())),
+            None => Ok(whole(workspace.indexes(), request.kind)),
             Some(reference @ Ref::Menu(_)) => {
                 let seen = visibility(&self.state, &self.world(), reference, subject);
                 match seen.reasons.first().filter(|_| !seen.visible) {
                     Some(reason) => Err((reason.code.clone(), reason.text.clone())),
-                    None if request.kind == Some(Kind::Section) => {
-                        Ok(Scope::Sections(workspace.indexes()))
-                    }
-                    None => Ok(Scope::Things(workspace.indexes())),
+                    None => Ok(whole(workspace.indexes(), request.kind)),
                 }
             }
             Some(reference @ Ref::Skill { id, .. }) => {
@@ -263,7 +284,11 @@ impl Session {
                         if let Some(reason) = distrusted.filter(|_| subject == Subject::Model) {
                             return Ok(Err(("UNTRUSTED".to_owned(), reason)));
                         }
-                        Ok(Scope::Own(Box::new(Index::build(section_documents(&skill)))))
+                        let documents = match request.kind {
+                            Some(Kind::Example) => example_documents(&skill),
+                            _ => section_documents(&skill),
+                        };
+                        Ok(Scope::Own(Box::new(Index::build(documents))))
                     }
                     Some(Err(error)) => Err((error.code().to_owned(), error.to_string())),
                     _ => {

@@ -332,7 +332,7 @@ impl Workspace {
 
     /// The search indexes over skills with their bodies, examples and sections, and tools; made when
     /// first needed, and then changed where the catalogue changed.
-    pub(crate) fn indexes(&mut self) -> Arc<Indexes> {
+    pub(crate) fn indexes(&mut self) -> Indexes {
         let mut indexed = std::mem::take(&mut self.indexed);
         let indexes =
             indexed.indexes(&self.snapshot, &self.loaded.weights(), &|entry| self.read(entry).ok());

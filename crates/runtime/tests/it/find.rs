@@ -209,6 +209,70 @@ fn q06_what_is_edited_or_removed_is_found_as_it_is_now() {
 }
 
 #[test]
+fn q06_parts_that_are_gone_are_not_found_any_more() {
+    let world = world();
+    let mut workspace = world.alone();
+    let mut session = begin(&mut workspace);
+    let mut hits = |workspace: &mut Workspace, query: &str, kind: Option<Kind>| {
+        workspace.refresh();
+        let request = FindRequest { kind, ..asked(query) };
+        find(&mut session, workspace, Origin::user(), &request)
+    };
+    assert_eq!(hits(&mut workspace, "regions", Some(Kind::Section)), ["skill:sales#regions"]);
+    assert_eq!(hits(&mut workspace, "lost", Some(Kind::Example)), ["skill:sales#examples/2"]);
+    let sales = world.path("work/skills/sales/SKILL.md");
+    let text = std::fs::read_to_string(&sales).unwrap();
+    let text = text.replace("## Regions", "## Countries");
+    let text = text.replace("  - query: Which customers are lost?\n", "");
+    std::fs::write(&sales, &text).unwrap();
+    assert!(hits(&mut workspace, "regions", Some(Kind::Section)).is_empty());
+    assert!(hits(&mut workspace, "lost", Some(Kind::Example)).is_empty());
+    assert_eq!(
+        hits(&mut workspace, "countries", Some(Kind::Section)),
+        ["skill:turnover#countries"]
+    );
+    let found = hits(&mut workspace, "revenue customers", None);
+    assert!(found.iter().all(|one| !one.starts_with("skill:sales")), "{found:?}");
+}
+
+#[test]
+fn a_heading_that_is_the_request_is_an_answer_and_others_stay_away() {
+    let world = world();
+    let mut workspace = world.alone();
+    let mut session = begin(&mut workspace);
+    let mut hits = |query: &str| find(&mut session, &mut workspace, Origin::user(), &asked(query));
+    assert_eq!(hits("churn"), ["skill:sales#churn"]);
+    let found = hits("sales revenue");
+    assert!(found.iter().all(|one| !one.contains('#')), "no word of a heading: {found:?}");
+    let examples = FindRequest {
+        kind: Some(Kind::Example),
+        within: Some("skill:sales".parse().unwrap()),
+        ..asked("lost")
+    };
+    let found = find(&mut session, &mut workspace, Origin::user(), &examples);
+    assert_eq!(found, ["skill:sales#examples/2"]);
+}
+
+#[test]
+fn examples_do_not_change_how_rare_a_word_of_a_skill_is() {
+    let score = |examples: usize| {
+        let world = World::new();
+        let list: Vec<String> = (0..examples).map(|n| format!("  - knit a quokka {n}")).collect();
+        let keys =
+            if list.is_empty() { String::new() } else { format!("examples:\n{}", list.join("\n")) };
+        world.write("work/skills/knit/SKILL.md", skill_with("knit", &keys, "Knit."));
+        world.skill("work/skills/quokka", "Feeds the quokka.");
+        world.skill("work/skills/other", "Feeds others.");
+        let mut workspace = world.alone();
+        let mut session = begin(&mut workspace);
+        let found = session.find(&mut workspace, Origin::user(), &asked("feed quokka")).unwrap().0;
+        let all: Vec<_> = found.hits.iter().chain(&found.nearest).cloned().collect();
+        all.into_iter().find(|hit| hit.reference.to_string() == "skill:quokka").unwrap().score
+    };
+    assert!((score(1) - score(300)).abs() < 1e-3, "{} {}", score(1), score(300));
+}
+
+#[test]
 fn earlier_results_are_searched_when_asked_for() {
     let world = world();
     let mut workspace = world.alone();

@@ -105,7 +105,7 @@ fn weights_of_the_settings_rank() {
         typo: half,
     };
     assert_eq!(world.open().loaded().weights(), expected);
-    world.config("[search.weights]\nname = 0\nk1 = 0\n");
+    world.write("home/.config/concertina/concertina.toml", "[search.weights]\nname = 0\nk1 = 0\n");
     let mut workspace = world.open();
     assert!(workspace.loaded().weights().k1 > 0.0, "nothing is divided by nothing");
     let mut session = begin(&mut workspace);

@@ -59,7 +59,7 @@ fn world(config: &str) -> World {
     let world = World::new();
     world.skill("work/skills/berths", "Plans where ships moor.");
     world.skill("work/skills/buoys", "Plans where ships turn.");
-    world.config(config);
+    world.write("home/.config/concertina/concertina.toml", config);
     world
 }
 

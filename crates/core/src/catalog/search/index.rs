@@ -91,6 +91,11 @@ impl Index {
         Self::assemble(rows, Arc::new(vocabulary), self.weights.clone())
     }
 
+    /// Whether one of these is among the documents.
+    pub fn holds_any(&self, keys: &[Ref]) -> bool {
+        keys.iter().any(|key| self.rows.binary_search_by(|row| row.meta.key.cmp(key)).is_ok())
+    }
+
     /// How many documents there are.
     pub fn len(&self) -> usize {
         self.rows.len()
