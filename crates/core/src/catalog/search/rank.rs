@@ -74,6 +74,8 @@ pub struct Hit {
     pub kind: Kind,
     /// What people read.
     pub title: String,
+    /// Whether the request is what it is called.
+    pub called: bool,
     /// How well it fits; comparable within one answer only.
     pub score: f32,
     /// The words of the request that it holds, in the order of the request.
@@ -215,6 +217,7 @@ impl Index {
             reference: meta.key.clone(),
             kind: meta.kind,
             title: meta.title.clone(),
+            called: candidate.called > Called::Not,
             score: candidate.score,
             matched: held.iter().map(|(term, _)| term.word.clone()).collect(),
             fields: fields_of(fields),
