@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use concertina_core::catalog::search::{Hit, Index, Kind, SearchDocument, Weights};
 use concertina_core::catalog::{Category, SkillEntry, Snapshot, ToolEntry};
+use concertina_core::policy::OWNER;
+use concertina_core::session::{Settings, State, World, visibility};
 use concertina_format::skill::{Section, sections};
-use concertina_types::{Digest, LineIndex, LineRange, Ref, SkillId, ToolName};
+use concertina_tokens::O200k;
+use concertina_types::{Digest, LineIndex, LineRange, Ref, SkillId, Subject, ToolName};
 
 use crate::semantic::Note;
 use crate::workspace::LoadedSkill;
@@ -35,7 +38,7 @@ pub struct Found {
     pub nearest: Vec<Hit>,
     /// Where to look instead, where they are not: the categories that can be opened.
     pub browse: Vec<Ref>,
-    /// Why meaning had no say in it, where an encoder is set and was asked.
+    /// Why meaning had no say in it, or in part only, where an encoder is set and was asked.
     pub note: Option<Note>,
 }
 
@@ -241,14 +244,47 @@ fn tool_document(tool: &ToolEntry) -> SearchDocument {
     document
 }
 
-/// The documents of skills, categories and tools by what the index says of them: without bodies,
-/// which are not read for this.
-pub(crate) fn listed_documents(snapshot: &Snapshot) -> impl Iterator<Item = SearchDocument> {
-    let skills = snapshot.skills.iter().map(|entry| skill_document(entry, None));
-    let menus =
-        snapshot.categories.iter().map(|(name, category)| category_document(name, category));
-    skills.chain(menus).chain(snapshot.tools.iter().map(|tool| tool_document(tool)))
+/// The documents of skills, categories and tools by what the index says of them: without bodies, which
+/// are not read for this, and without those that under `settings` no model is shown, whatever it opens.
+pub(crate) fn showable_documents<'a>(
+    snapshot: &'a Snapshot,
+    settings: &'a Settings,
+) -> impl Iterator<Item = SearchDocument> + 'a {
+    let world = World { settings, snapshot, listed: None, counter: &O200k };
+    let state = State { principal: OWNER.to_owned(), ..State::default() };
+    let is_showable = move |reference: Ref| {
+        let seen = visibility(&state, &world, &reference, Subject::Model);
+        seen.visible || seen.reasons.iter().all(|reason| PASSING.contains(&reason.code.as_str()))
+    };
+    let (tools, hidden): (Vec<&ToolEntry>, Vec<&ToolEntry>) = snapshot
+        .tools
+        .iter()
+        .map(AsRef::as_ref)
+        .partition(|tool| is_showable(Ref::Tool(tool.name.clone())));
+    let mut documents = Vec::new();
+    for entry in &snapshot.skills {
+        if is_showable(Ref::skill(entry.id.clone())) {
+            documents.push(skill_document(entry, None));
+        }
+    }
+    for (name, category) in &snapshot.categories {
+        if is_showable(Ref::Menu(name.clone())) {
+            // A category that nobody described is described by the names of the tools inside.
+            let tells = |tool: &&ToolEntry| {
+                tool.category == *name && category.description.contains(tool.name_on_server())
+            };
+            let Category { title, .. } = category;
+            let untold = Category { title: title.clone(), ..Category::default() };
+            let tells_hidden = hidden.iter().any(tells);
+            documents.push(category_document(name, if tells_hidden { &untold } else { category }));
+        }
+    }
+    documents.into_iter().chain(tools.into_iter().map(tool_document))
 }
+
+/// Reasons to hide something that go away while a session works, and those that hide nothing.
+const PASSING: [&str; 5] =
+    ["MENU_CLOSED", "SKILL_NOT_OPEN", "PATHS_NOT_TOUCHED", "POLICY_ALLOWS", "POLICY_ASKS"];
 
 /// How many parameters a hit names.
 const PARAMETERS: usize = 8;

@@ -36,8 +36,8 @@ pub use clock::{new_session_id, now};
 pub use error::{ErrorKind, RuntimeError};
 pub use find::{FindRequest, Found};
 pub use session::{
-    Admission, CommandPolicy, NeedsApproval, OpenOptions, Opening, ReadySkill, Reply, Session,
-    Started, Touched,
+    Admission, CommandPolicy, NeedsApproval, OpenOptions, Opening, ReadySearch, ReadySkill, Reply,
+    Session, Started, Touched,
 };
 pub use settings::{Loaded, NamedRoot, SettingsFile, load_config};
 pub use trust::{Standing, Trust};

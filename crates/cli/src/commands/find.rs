@@ -67,7 +67,7 @@ pub(crate) fn run(args: &FindArgs, out: &mut Output) -> Result<u8, CliError> {
         .collect();
     out.raw(&if args.explain { table(&rows, &[0]) } else { fitting_table(rows, &[0]) })?;
     if let Some(explanation) = &explanation {
-        out.raw(&reading(explanation))?;
+        out.raw(&reading(explanation, request.within.is_some()))?;
     }
     if let Some(browse) = browse(&found.browse) {
         out.say(browse);
@@ -99,7 +99,7 @@ fn browse(menus: &[Ref]) -> Option<String> {
 }
 
 /// How the request was read, where each score comes from, and how far the best hit is from the floor.
-fn reading(explanation: &Explanation) -> String {
+fn reading(explanation: &Explanation, is_place: bool) -> String {
     let mut text =
         String::from("\nwhat each word of the request counts, and where its points are\n");
     let best: Vec<&Explained> = explanation.ranked.iter().take(COMPARED).collect();
@@ -139,11 +139,16 @@ fn reading(explanation: &Explanation) -> String {
     sums("put below", &|hit| hit.below.as_ref().map(Ref::to_string).unwrap_or_default());
     sums("is its name", &|hit| if hit.called { "yes".to_owned() } else { String::new() });
     text.push_str(&table(&rows, &[1]));
-    if let Some(floor) = &explanation.confidence {
-        let verdict = if floor.is_enough() { "enough" } else { "not enough" };
-        let line = format!(
-            "\n{verdict}: {:.2} of {:.2} needed (score {:.2}, in the name {:.2}, rarest word {:.2}, \
-             {}, {:.0} % of the request)\n",
+    let Some(floor) = &explanation.confidence else { return text };
+    let line = if explanation.ranked.first().is_some_and(|first| first.called) {
+        "enough: the request is its name".to_owned()
+    } else if is_place {
+        "enough: in a place that was named any mention is an answer".to_owned()
+    } else {
+        format!(
+            "{}: {:.2} of {:.2} needed (score {:.2}, in the name {:.2}, rarest word {:.2}, {}, \
+             {:.0} % of the request)",
+            if floor.is_enough() { "enough" } else { "not enough" },
             floor.reached,
             floor.needed,
             floor.score,
@@ -151,9 +156,11 @@ fn reading(explanation: &Explanation) -> String {
             floor.rarest,
             count(usize::from(floor.matched), "word"),
             100.0 * floor.share,
-        );
-        text.push_str(&line);
-    }
+        )
+    };
+    text.push('\n');
+    text.push_str(&line);
+    text.push('\n');
     text
 }
 

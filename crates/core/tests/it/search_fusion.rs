@@ -1,5 +1,7 @@
 //! One ranking from words and meaning: what it may change, and what it never does.
 
+use std::cell::Cell;
+
 use concertina_core::catalog::search::{
     Index, Kind, Query, SearchDocument, SearchDocumentMeta, Similar, doubt, fuse,
 };
@@ -49,6 +51,20 @@ fn what_is_first_by_words_stays_first_unless_it_is_clearly_further_away() {
     };
     assert_eq!(among(0.5, 0.7), [1, 2]);
     assert_eq!(among(0.2, 0.7), [2, 1]);
+}
+
+#[test]
+fn what_the_encoder_was_not_given_keeps_the_first_place() {
+    let words = [(1_000, 2.0), (2, 2.0)];
+    assert_eq!(order(&words, &meaning(&[(2, 0.9)])), [1_000, 2]);
+}
+
+#[test]
+fn places_do_not_run_out() {
+    let words: Vec<u32> = (0..70_000).collect();
+    let fused = fuse(&words, 0.0, &[], |_| true);
+    assert_eq!(fused.len(), words.len());
+    assert!(fused.is_sorted_by(|a, b| a.1 > b.1));
 }
 
 #[test]
@@ -115,6 +131,15 @@ fn an_index_asks_the_scope_and_leaves_names_alone() {
     assert_eq!(first(&Query { within: &without, ..Query::new("gibberish") }), None);
     assert_eq!(first(&Query { kind: Some(Kind::Tool), ..Query::new("gibberish") }), None);
     assert_eq!(first(&Query::new("s12")).unwrap().0, "skill:s12");
+    // A name out of scope is a word like any other.
+    let asked = Cell::new(false);
+    let without = |meta: &SearchDocumentMeta| meta.name != "s12";
+    let query = Query { within: &without, ..Query::new("s12") };
+    index.find_near(&query, || {
+        asked.set(true);
+        Vec::new()
+    });
+    assert!(asked.get());
     let answer = index.find_near(&Query::new("gibberish"), similar);
     assert!(!answer.enough, "whether something fits is for words to say");
     let answer = index.find_near(&Query { limit: 3, ..Query::new("knob") }, similar);
@@ -178,7 +203,7 @@ proptest! {
         let mean = all.iter().sum::<f32>() / count;
         let scale = (all.iter().map(|one| (one - mean).powi(2)).sum::<f32>() / count).sqrt();
         let near = |key: u32| meaning.iter().find(|(known, _)| *known == key).map(|(_, one)| *one);
-        let near = |key: u32| near(key).filter(|one| one.is_finite()).unwrap_or(f32::NEG_INFINITY);
+        let near = |key: u32| near(key).filter(|one| one.is_finite()).unwrap_or(f32::NAN);
         let nearer = near(new) - near(first);
         prop_assert!(nearer > 1.99 * scale, "{} of {}", nearer, scale);
     }

@@ -108,7 +108,7 @@ impl Connection {
                 let opening = gateway.with_workspace(|workspace| {
                     session.verb(workspace, origin(), name, arguments, false, &cancel)
                 })?;
-                // The commands of a skill take their time, and nobody else waits for them.
+                // The commands of a skill and an encoder take their time, and nobody else waits for them.
                 session.complete(opening).map(|reply| Admission::Answered(Box::new(reply)))
             };
             let admission = match name.as_str() {

@@ -9,7 +9,8 @@
 //!   machine as well;
 //! - `worker`: the thread that encodes, so that a search waits no longer than it was told to. What it
 //!   made is kept below the state directory ([`concertina_store::VectorCache`]);
-//! - `meaning`: the vectors of one catalogue, and how near each is to a request.
+//! - `meaning`: the vectors of one catalogue, and how near each is to a request. What a model could
+//!   never be shown has none, so that it is sent nowhere.
 
 mod endpoint;
 mod error;
@@ -30,12 +31,15 @@ use futures_util::future::BoxFuture;
 
 pub use endpoint::Endpoint;
 pub use error::EncoderError;
-pub(crate) use meaning::{Likenesses, Meaning};
+pub(crate) use meaning::{CatalogueMeaning, Likenesses, Meaning};
 #[cfg(feature = "onnx")]
 pub use onnx::SentenceEncoder;
 
 /// Numbers in one vector. The longest that is offered anywhere has 12,288.
 const VECTOR_NUMBERS: usize = 16_384;
+
+/// The code of the note that the catalogue is larger than what is encoded.
+const ENCODED_IN_PART: &str = "ENCODED_IN_PART";
 
 /// What turns texts into vectors.
 ///
@@ -89,7 +93,7 @@ pub trait Encoder: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EncoderError>>;
 }
 
-/// What a search has to say besides its hits: why meaning had no say in it.
+/// What a search has to say besides its hits: why meaning had no say in it, or in part only.
 ///
 /// ```
 /// use concertina_runtime::semantic::Note;
@@ -114,6 +118,20 @@ impl Note {
     /// That words alone ranked, and why.
     fn words_alone(code: &'static str, why: impl fmt::Display) -> Self {
         Self { code, text: format!("ranked by words alone: {why}") }
+    }
+
+    /// That meaning had a say, but not for all documents.
+    fn in_part(encoded: usize, all: usize) -> Self {
+        let text = format!(
+            "the first {encoded} of {all} documents are ranked by meaning, too, and the others by words \
+             alone"
+        );
+        Self { code: ENCODED_IN_PART, text }
+    }
+
+    /// Whether meaning had no say at all.
+    pub fn is_words_alone(&self) -> bool {
+        self.code != ENCODED_IN_PART
     }
 }
 

@@ -77,7 +77,7 @@ impl Session {
                         return Ok(reply.into());
                     }
                 };
-                self.find(workspace, origin, &request).map(|(_, reply)| reply)
+                return self.begin_find(workspace, origin, &request);
             }
             "open" => {
                 let Some(reference) = text("ref") else {

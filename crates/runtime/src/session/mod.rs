@@ -29,7 +29,7 @@ use crate::workspace::Workspace;
 pub use commands::{CommandPolicy, NeedsApproval};
 pub use opening::{Opening, ReadySkill};
 pub use touched::Touched;
-pub use verbs::OpenOptions;
+pub use verbs::{OpenOptions, ReadySearch};
 
 /// How a session begins.
 #[derive(Debug, Clone, Default)]

@@ -1,4 +1,5 @@
-//! A skill on its way to being open: made ready while the workspace is at hand, opened without it.
+//! A skill on its way to being open, and a search on its way to its hits: made ready while the workspace
+//! is at hand, completed without it.
 
 use concertina_core::session::{
     Command, Origin, PreparedSkill, Refusal, Request, Shown, prepare, visibility,
@@ -6,19 +7,21 @@ use concertina_core::session::{
 use concertina_format::expand::Variables;
 use concertina_types::{DisclosureKind, Ref, SkillId, Subject};
 
-use super::{OpenOptions, Reply, Session};
+use super::{OpenOptions, ReadySearch, Reply, Session};
 use crate::error::RuntimeError;
 use crate::tools::CommandRunner;
 use crate::workspace::{LoadedSkill, Workspace};
 
-/// What became of a request to open something.
+/// What became of a request, as far as it needs the workspace.
 #[derive(Debug)]
-#[must_use = "a skill that is ready is not open yet"]
+#[must_use = "what is ready is not done yet"]
 pub enum Opening {
     /// What the asker is told.
     Answered(Box<Reply>),
     /// A skill is ready. The commands in its text run before it is shown, and may take their time.
     Ready(Box<ReadySkill>),
+    /// A search is ready. It may wait for an encoder.
+    Searching(Box<ReadySearch>),
 }
 
 /// A skill that is ready to open.
@@ -39,12 +42,13 @@ impl From<Reply> for Opening {
 }
 
 impl Session {
-    /// The second half of a request to open something: runs the commands in a skill's text and shows
-    /// it. Whatever else was opened is answered already.
+    /// The second half of a request: runs the commands in a skill's text and shows it, or searches.
+    /// Whatever else was asked for is answered already.
     pub fn complete(&mut self, opening: Opening) -> Result<Reply, RuntimeError> {
         match opening {
             Opening::Answered(reply) => Ok(*reply),
             Opening::Ready(ready) => self.open_ready(*ready),
+            Opening::Searching(search) => self.complete_find(*search).map(|(_, reply)| reply),
         }
     }
 

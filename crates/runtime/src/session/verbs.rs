@@ -22,7 +22,7 @@ use super::{Admission, Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
 use crate::find::{FindRequest, Found, Indexes, example_documents, section_documents};
-use crate::semantic::Likenesses;
+use crate::semantic::{CatalogueMeaning, Likenesses, Note};
 use crate::stats::Learned;
 use crate::tools::Outcome;
 use crate::workspace::Workspace;
@@ -48,7 +48,28 @@ pub struct OpenOptions {
     pub cancel: Cancel,
 }
 
+/// A search that is ready to run.
+#[derive(Debug)]
+pub struct ReadySearch {
+    origin: Origin,
+    request: FindRequest,
+    scope: Scope,
+    /// What ranks by meaning, or why nothing does, where an encoder is set.
+    meaning: Option<Result<CatalogueMeaning, Note>>,
+    /// Whether what was opened in earlier sessions has a say.
+    learns: bool,
+}
+
+impl ReadySearch {
+    fn new(workspace: &Workspace, origin: Origin, request: &FindRequest, scope: Scope) -> Self {
+        let meaning = if is_of_catalogue(request) { workspace.meaning() } else { None };
+        let learns = workspace.loaded().config.search.usage;
+        Self { origin, request: request.clone(), scope, meaning, learns }
+    }
+}
+
 /// Where a search looks.
+#[derive(Debug)]
 enum Scope {
     /// In everything.
     Things(Indexes),
@@ -85,19 +106,45 @@ impl Session {
         origin: Origin,
         request: &FindRequest,
     ) -> Result<(Found, Reply), RuntimeError> {
-        let found = match self.search(workspace, origin.subject, request)? {
-            Ok(found) => found,
-            Err(refusal) => {
-                let request = format!("find {}", request.query);
-                let reply = self.refuse(origin, request, refusal.code, refusal.message)?;
-                return Ok((Found::default(), reply));
+        match self.begin_find(workspace, origin, request)? {
+            Opening::Searching(search) => self.complete_find(*search),
+            other => self.complete(other).map(|reply| (Found::default(), reply)),
+        }
+    }
+
+    /// The first half of [`Session::find`], which alone needs the workspace. The second one is
+    /// [`Session::complete`]; it may wait for an encoder.
+    pub fn begin_find(
+        &mut self,
+        workspace: &mut Workspace,
+        origin: Origin,
+        request: &FindRequest,
+    ) -> Result<Opening, RuntimeError> {
+        self.learned(workspace)?;
+        match self.scope(workspace, origin.subject, request)? {
+            Ok(scope) => {
+                let search = ReadySearch::new(workspace, origin, request, scope);
+                Ok(Opening::Searching(Box::new(search)))
             }
-        };
+            Err((code, reason)) => {
+                let request = format!("find {}", request.query);
+                self.refuse(origin, request, code, reason).map(Opening::from)
+            }
+        }
+    }
+
+    pub(super) fn complete_find(
+        &mut self,
+        search: ReadySearch,
+    ) -> Result<(Found, Reply), RuntimeError> {
+        let found = self.found(&search);
         let shown = if found.enough { &found.hits } else { &found.nearest };
         let hits = shown.iter().map(|hit| (hit.reference.clone(), hit.title.clone())).collect();
-        let query = request.query.clone();
-        let words_alone = found.note.as_ref().map(|note| note.code);
-        let command = Command::Find { origin, query, hits, enough: found.enough, words_alone };
+        let ReadySearch { origin, request, .. } = search;
+        let words_alone = found.note.as_ref().filter(|note| note.is_words_alone());
+        let words_alone = words_alone.map(|note| note.code);
+        let enough = found.enough;
+        let command = Command::Find { origin, query: request.query, hits, enough, words_alone };
         Ok((found, self.apply(&command)?.reply))
     }
 
@@ -111,28 +158,40 @@ impl Session {
         subject: Subject,
         request: &FindRequest,
     ) -> Result<Result<Found, Refusal>, RuntimeError> {
-        let index = match self.scope(workspace, subject, request)? {
-            Ok(index) => index,
-            Err((code, reason)) => return Ok(Err(Refusal::new(code, reason))),
-        };
-        let learned = self.learned(workspace)?;
-        let meaning = if is_of_catalogue(request) { workspace.meaning() } else { None };
+        let origin = Origin { subject, call: None };
+        self.learned(workspace)?;
+        Ok(match self.scope(workspace, subject, request)? {
+            Ok(scope) => Ok(self.found(&ReadySearch::new(workspace, origin, request, scope))),
+            Err((code, reason)) => Err(Refusal::new(code, reason)),
+        })
+    }
+
+    /// What is found, once an encoder has said what it has to say in time.
+    fn found(&self, search: &ReadySearch) -> Found {
+        let ReadySearch { origin, request, scope, meaning, learns } = search;
+        let subject = origin.subject;
         let near = OnceCell::new();
+        let learned = self.learned.get().filter(|_| *learns);
         let mut answer = self.asking(subject, request, learned, |query| match meaning {
-            None => index.index().find(query),
-            Some(meaning) => index.index().find_near(query, || {
-                let near =
-                    near.get_or_init(|| meaning.and_then(|meaning| meaning.near(query.text)));
+            None => scope.index().find(query),
+            Some(meaning) => scope.index().find_near(query, || {
+                let near = near.get_or_init(|| match meaning {
+                    Ok(meaning) => meaning.near(query.text),
+                    Err(note) => Err(note.clone()),
+                });
                 near.as_ref().map(Likenesses::similar).unwrap_or_default()
             }),
         });
-        let note = near.into_inner().and_then(Result::err);
+        let note = near.into_inner().and_then(|near| match near {
+            Ok(near) => near.note(),
+            Err(note) => Some(note),
+        });
         if request.within.is_some() && !answer.enough {
             // Whoever names the place to search has chosen already: any mention is what they want.
             answer.hits = std::mem::take(&mut answer.nearest);
             answer.enough = !answer.hits.is_empty();
         }
-        if let Scope::Things(indexes) = &index
+        if let Scope::Things(indexes) = scope
             && request.kind.is_none()
         {
             self.add_sections(subject, request, &indexes.sections, &mut answer);
@@ -140,7 +199,7 @@ impl Session {
         let browse =
             if answer.enough { Vec::new() } else { self.menu_names().map(Ref::Menu).collect() };
         let Answer { hits, enough, nearest } = answer;
-        Ok(Ok(Found { hits, enough, nearest, browse, note }))
+        Found { hits, enough, nearest, browse, note }
     }
 
     /// How a search comes to its ranking: what [`Session::search`] finds for `subject`, with the
@@ -532,10 +591,13 @@ impl Session {
     }
 }
 
-/// Whether a search looks at the catalogue, of which alone there are vectors.
+/// Whether a search looks at the catalogue, of which alone there are vectors, for something.
 fn is_of_catalogue(request: &FindRequest) -> bool {
+    let is_something = !request.query.trim().is_empty();
     let is_place = matches!(request.within, None | Some(Ref::Menu(_)));
-    is_place && matches!(request.kind, None | Some(Kind::Skill | Kind::Tool | Kind::Menu))
+    is_something
+        && is_place
+        && matches!(request.kind, None | Some(Kind::Skill | Kind::Tool | Kind::Menu))
 }
 
 /// Whether a search for `wanted` is also one for `kind`. Examples and results would crowd out what

@@ -23,7 +23,7 @@ use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens};
 use crate::doctor::Around;
 use crate::error::RuntimeError;
 use crate::find::{Indexed, Indexes};
-use crate::semantic::{Encoder, EncoderError, Meaning, Note, configured};
+use crate::semantic::{CatalogueMeaning, Encoder, EncoderError, Meaning, Note, configured};
 use crate::settings::{Loaded, load_config};
 use crate::sources::{
     Bundled, FileSystem, Place, Places, SkillFile, Source, SourceError, file_name, inventory,
@@ -134,7 +134,7 @@ pub struct Workspace {
     /// Made from the snapshot when first needed.
     indexed: Indexed,
     /// What ranks by meaning, or why it cannot; none where no encoder is set.
-    meaning: Option<Result<Meaning, EncoderError>>,
+    meaning: Option<Result<Arc<Meaning>, EncoderError>>,
     preloaded: Option<Tokens>,
 }
 
@@ -169,7 +169,7 @@ impl Workspace {
         let defined = define(&loaded.config, &loaded.tools_from, &options.home, options.variable);
         loaded.findings.extend(defined.findings);
         let meaning = configured(&loaded.config.search, options.variable)
-            .map(|encoder| encoder.map(|encoder| Meaning::new(encoder, &options.home)));
+            .map(|encoder| encoder.map(|encoder| Arc::new(Meaning::new(encoder, &options.home))));
         let executor = options.executor.unwrap_or_else(|| Arc::new(PlainExecutor));
         let mut workspace = Self {
             toolbox: Toolbox::new(defined.runners, executor, root.clone())
@@ -214,6 +214,9 @@ impl Workspace {
 
     /// The same, to be adjusted before a session begins.
     pub fn settings_mut(&mut self) -> &mut Settings {
+        if let Some(Ok(meaning)) = &self.meaning {
+            meaning.forget_catalogue();
+        }
         &mut self.settings
     }
 
@@ -342,18 +345,14 @@ impl Workspace {
 
     /// Lets `encoder` have a say in searches, with its vectors kept below the state directory `home`.
     pub fn encode_with(&mut self, encoder: Arc<dyn Encoder>, home: &Path) {
-        self.meaning = Some(Ok(Meaning::new(encoder, home)));
+        self.meaning = Some(Ok(Arc::new(Meaning::new(encoder, home))));
     }
 
-    /// What ranks by meaning, brought up to the catalogue as it is, or why it cannot; none where no
-    /// encoder is set.
-    pub(crate) fn meaning(&mut self) -> Option<Result<&mut Meaning, Note>> {
-        Some(match self.meaning.as_mut()? {
-            Err(error) => Err(Note::from(&*error)),
-            Ok(meaning) => {
-                meaning.take(&self.snapshot);
-                Ok(meaning)
-            }
+    /// What ranks by meaning the catalogue as it is, or why nothing can; none where no encoder is set.
+    pub(crate) fn meaning(&self) -> Option<Result<CatalogueMeaning, Note>> {
+        Some(match self.meaning.as_ref()? {
+            Err(error) => Err(Note::from(error)),
+            Ok(meaning) => Ok(meaning.take(&self.snapshot, &self.settings)),
         })
     }
 

@@ -229,7 +229,7 @@ fn q06_parts_that_are_gone_are_not_found_any_more() {
     assert!(hits(&mut workspace, "lost", Some(Kind::Example)).is_empty());
     assert_eq!(
         hits(&mut workspace, "countries", Some(Kind::Section)),
-        ["skill:turnover#countries"]
+        ["skill:sales#countries"]
     );
     let found = hits(&mut workspace, "revenue customers", None);
     assert!(found.iter().all(|one| !one.starts_with("skill:sales")), "{found:?}");

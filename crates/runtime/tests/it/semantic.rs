@@ -1,35 +1,40 @@
 //! Hybrid search: what an encoder adds, and what one that fails costs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use concertina_core::session::Origin;
 use concertina_runtime::semantic::{Encoder, EncoderError};
-use concertina_runtime::{FindRequest, Found, Session, Workspace};
+use concertina_runtime::upstream::OfferedTool;
+use concertina_runtime::{Cancel, FindRequest, Found, Opening, Session, Workspace};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::http_server::{Answer, Request, Server, closed_port};
-use crate::kit::{World, begin};
+use crate::kit::{World, begin, skill_with};
+use crate::upstreams::{Servers, offered};
 
 /// Documents beside the one that is looked for.
 const OTHERS: usize = 40;
-const ASKED: &str = "our client wants a reimbursement";
+const ASKED: &str = "our landlord wants a reimbursement";
+
+/// Where a person keeps skills, which need no trust.
+const OWN: &str = "home/.agents/skills";
 
 fn world() -> World {
     let world = World::new();
     for number in 0..OTHERS {
-        world.skill(&format!("work/skills/knob-{number}"), &format!("Turns knob {number}."));
+        world.skill(&format!("{OWN}/knob-{number}"), &format!("Turns knob {number}."));
     }
-    world.skill("work/skills/refunds", "Pays money back to a customer.");
+    world.skill(&format!("{OWN}/refunds"), "Pays money back to a customer.");
     world
 }
 
-/// The person's settings, with an encoder at `url`.
+/// The person's settings, with an encoder at `url`, which has more time than any of these takes.
 fn set(world: &World, url: &str, more: &str) {
-    let text =
-        format!("[search.embeddings]\nurl = \"{url}\"\nmodel = \"m\"\ntimeout_ms = 400\n{more}");
+    let timeout = if more.contains("timeout_ms") { "" } else { "timeout_ms = 20000\n" };
+    let text = format!("[search.embeddings]\nurl = \"{url}\"\nmodel = \"m\"\n{timeout}{more}");
     world.write("home/.config/concertina/concertina.toml", text);
 }
 
@@ -135,7 +140,7 @@ fn a_vector_is_made_once() {
     let found = find(&mut session, &mut other, ASKED);
     assert_eq!(first(&found).as_deref(), Some("skill:refunds"));
     assert_eq!(sent(&server)[documents + 1..], [ASKED], "documents are known from before");
-    world.skill("work/skills/refunds", "Gives money back.");
+    world.skill(&format!("{OWN}/refunds"), "Gives money back.");
     let mut changed = world.open();
     let mut session = begin(&mut changed);
     find(&mut session, &mut changed, ASKED);
@@ -234,14 +239,15 @@ fn an_encoder_that_fails_leaves_the_answer_to_words() {
     for (name, expected, server) in servers {
         let mut world = world();
         world.variables.insert("THE_KEY".to_owned(), "s3cret-key".to_owned());
-        set(&world, &server.url(), "key_env = \"THE_KEY\"\n");
+        // Only who is silent costs all of it.
+        set(&world, &server.url(), "key_env = \"THE_KEY\"\ntimeout_ms = 2000\n");
         let mut workspace = world.open();
         let mut session = begin(&mut workspace);
         let begun = Instant::now();
         let found = find(&mut session, &mut workspace, ASKED);
         let took = begun.elapsed();
         assert_eq!(code(&found), Some(expected), "{name}: {:?}", found.note);
-        assert!(took < Duration::from_secs(3), "{name} took {took:?}");
+        assert!(took < Duration::from_secs(10), "{name} took {took:?}");
         assert_eq!((&found.hits, &found.nearest), (&by_words.hits, &by_words.nearest), "{name}");
         let text = found.note.unwrap().text;
         assert!(text.starts_with("ranked by words alone: "), "{name}: {text}");
@@ -295,12 +301,26 @@ fn no_encoder() -> &'static str {
 }
 
 /// An encoder in this process, with what it was given.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inside {
     pause: Duration,
+    patience: Duration,
     length: AtomicUsize,
-    panics: bool,
+    breaks_off: bool,
     given: Mutex<Vec<usize>>,
+}
+
+impl Default for Inside {
+    /// One that has more time than it needs.
+    fn default() -> Self {
+        Self {
+            pause: Duration::ZERO,
+            patience: Duration::from_secs(20),
+            length: AtomicUsize::new(0),
+            breaks_off: false,
+            given: Mutex::default(),
+        }
+    }
 }
 
 impl Encoder for Inside {
@@ -313,7 +333,7 @@ impl Encoder for Inside {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_millis(150)
+        self.patience
     }
 
     fn encode<'a>(
@@ -322,8 +342,11 @@ impl Encoder for Inside {
         _within: Duration,
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EncoderError>> {
         Box::pin(async move {
-            assert!(!self.panics, "an encoder with a fault");
             self.given.lock().unwrap().push(texts.len());
+            if self.breaks_off {
+                // Without the message of a panic, which takes its time.
+                std::panic::resume_unwind(Box::new("an encoder with a fault"));
+            }
             std::thread::sleep(self.pause);
             let length = self.length.load(Ordering::SeqCst);
             Ok(texts.iter().map(|text| [vector(text), vec![0.0; length]].concat()).collect())
@@ -342,11 +365,12 @@ fn with(world: &World, encoder: &Arc<Inside>) -> (Workspace, Session) {
 #[test]
 fn a_search_does_not_wait_for_many_documents() {
     let world = world();
-    let encoder = Arc::new(Inside { pause: Duration::from_millis(60), ..Inside::default() });
+    let (pause, patience) = (Duration::from_millis(60), Duration::from_millis(150));
+    let encoder = Arc::new(Inside { pause, patience, ..Inside::default() });
     let (mut workspace, mut session) = with(&world, &encoder);
     let begun = Instant::now();
     let found = find(&mut session, &mut workspace, ASKED);
-    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert!(begun.elapsed() < Duration::from_secs(5));
     assert_eq!(code(&found), Some("ENCODING"));
     let text = found.note.unwrap().text;
     assert!(text.contains("of 42 documents are encoded so far"), "{text}");
@@ -381,14 +405,15 @@ fn an_encoder_that_became_another_is_noticed() {
 #[test]
 fn an_encoder_that_breaks_off_costs_a_bounded_time() {
     let world = world();
-    let encoder = Arc::new(Inside { panics: true, ..Inside::default() });
+    let encoder = Arc::new(Inside { breaks_off: true, ..Inside::default() });
     let (mut workspace, mut session) = with(&world, &encoder);
-    let until = Instant::now() + Duration::from_secs(20);
-    let mut found = find(&mut session, &mut workspace, ASKED);
-    while code(&found) == Some("ENCODING") && Instant::now() < until {
-        found = find(&mut session, &mut workspace, ASKED);
-    }
+    let begun = Instant::now();
+    let found = find(&mut session, &mut workspace, ASKED);
     assert_eq!(code(&found), Some("ENCODER_NO_THREAD"));
+    assert!(begun.elapsed() < encoder.patience, "whoever waits is told");
+    let found = find(&mut session, &mut workspace, ASKED);
+    assert_eq!(code(&found), Some("ENCODER_NO_THREAD"));
+    assert_eq!(encoder.given.lock().unwrap().len(), 1, "it is left alone for a while");
 }
 
 #[test]
@@ -400,6 +425,139 @@ fn what_is_forbidden_is_not_near() {
     let found = find(&mut session, &mut workspace, ASKED);
     assert_eq!(code(&found), None);
     assert_ne!(first(&found).as_deref(), Some("skill:refunds"));
+}
+
+/// An encoder that is at work until it is let go.
+#[derive(Debug, Default)]
+struct Held {
+    let_go: (Mutex<bool>, Condvar),
+    at_work: (Mutex<bool>, Condvar),
+}
+
+fn set_and_tell((value, changed): &(Mutex<bool>, Condvar)) {
+    *value.lock().unwrap() = true;
+    changed.notify_all();
+}
+
+fn wait_for((value, changed): &(Mutex<bool>, Condvar)) {
+    drop(changed.wait_while(value.lock().unwrap(), |is_set| !*is_set).unwrap());
+}
+
+impl Encoder for Held {
+    fn identity(&self) -> String {
+        "held".to_owned()
+    }
+
+    fn batch(&self) -> usize {
+        64
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_mins(1)
+    }
+
+    fn encode<'a>(
+        &'a self,
+        texts: &'a [String],
+        _within: Duration,
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EncoderError>> {
+        set_and_tell(&self.at_work);
+        wait_for(&self.let_go);
+        Box::pin(async { Ok(texts.iter().map(|text| vector(text)).collect()) })
+    }
+}
+
+#[test]
+fn whoever_waits_for_an_encoder_does_not_hold_the_workspace() {
+    let world = world();
+    let mut workspace = world.open();
+    let encoder = Arc::new(Held::default());
+    workspace.encode_with(encoder.clone(), &world.path("state"));
+    let mut others: Vec<Session> = (0..2).map(|_| begin(&mut workspace)).collect();
+    let mut session = begin(&mut workspace);
+    let waiting: Vec<_> = others
+        .drain(..)
+        .map(|mut other| {
+            let (arguments, cancel) = (json!({"query": ASKED}), Cancel::default());
+            let model = Origin::model("f");
+            let ready = other.verb(&mut workspace, model, "find", &arguments, false, &cancel);
+            let ready = ready.unwrap();
+            assert!(matches!(ready, Opening::Searching(_)), "{ready:?}");
+            std::thread::spawn(move || other.complete(ready).unwrap().answer.unwrap().text)
+        })
+        .collect();
+    wait_for(&encoder.at_work);
+    // Both wait now or soon, and the workspace is free.
+    assert!(!workspace.refresh());
+    let found = find(&mut session, &mut workspace, "refunds");
+    assert_eq!(first(&found).as_deref(), Some("skill:refunds"));
+    set_and_tell(&encoder.let_go);
+    for waiting in waiting {
+        let text = waiting.join().unwrap();
+        assert!(text.contains("skill:refunds") && !text.contains("words alone"), "{text}");
+    }
+}
+
+/// A tool in settings, which a model may see unless something is against it.
+fn tool(name: &str, more: &str) -> String {
+    format!("[tool.\"{name}\"]\nargv = [\"true\"]\ndescription = \"Describes {name}.\"\n{more}\n")
+}
+
+#[test]
+fn only_what_a_model_may_be_shown_is_sent() {
+    let server = encoder();
+    let world = World::new();
+    let skill = |directory: &str, more: &str| {
+        let name = directory.rsplit('/').next().unwrap();
+        world.write(&format!("{directory}/SKILL.md"), skill_with(name, more, "Secret body."));
+    };
+    skill(&format!("{OWN}/plain"), "");
+    skill(&format!("{OWN}/for-python"), "paths: [\"*.py\"]");
+    skill(&format!("{OWN}/for-people"), "disable-model-invocation: true");
+    skill(&format!("{OWN}/unclear"), "disable-model-invocation: perhaps");
+    skill(&format!("{OWN}/denied"), "");
+    skill("work/skills/stranger", "");
+    let tools = [
+        tool("files/read", "danger = \"safe\""),
+        tool("files/with-skill", "danger = \"safe\"\nneeds_skill = true"),
+        tool("files/denied", "danger = \"safe\""),
+        tool("files/destroy", "danger = \"destructive\""),
+    ];
+    let policy = "[policy]\ndeny = [\"skill:denied\", \"tool:files/denied\"]\n";
+    set(&world, &server.url(), &format!("\n{policy}{}", tools.concat()));
+    let mut workspace = world.open();
+    let changed = OfferedTool {
+        quarantined: Some("it changed".to_owned()),
+        ..offered("far/changed", "Ignores all instructions.")
+    };
+    workspace.attach(Servers::of(vec![changed, offered("far/known", "Tells.")]));
+    let findings = &workspace.loaded().findings;
+    assert!(findings.is_empty(), "{findings:?}");
+    let mut session = begin(&mut workspace);
+    let found = find(&mut session, &mut workspace, ASKED);
+    assert_eq!(code(&found), None);
+    let mut sent = sent(&server);
+    sent.sort();
+    // One skill comes with Concertina.
+    sent.retain(|text| !text.starts_with("write a skill. "));
+    assert_eq!(
+        sent,
+        [
+            "far known. Tells.",
+            "far. far. ",
+            "files read. Describes files/read.",
+            "files with skill. Describes files/with-skill.",
+            "for python. Use for for-python.",
+            ASKED,
+            "plain. Use for plain.",
+        ]
+    );
+    // What a person trusts is sent from then on, and nothing else again.
+    workspace.trust(&world.path("work")).unwrap();
+    find(&mut session, &mut workspace, ASKED);
+    let last = server.requests().pop().unwrap();
+    assert_eq!(texts(&last), ["stranger. Use for stranger."]);
+    assert_eq!(self::sent(&server).len(), sent.len() + 2);
 }
 
 /// The vectors of an encoder in files are those that others compute with it.

@@ -17,7 +17,7 @@ use crate::kit::{World, begin, call, open};
 
 /// The other side of the port: it offers what it is told to and answers calls with their arguments.
 #[derive(Default)]
-struct Servers {
+pub(crate) struct Servers {
     offer: Mutex<Arc<Offer>>,
     ran: Mutex<Vec<String>>,
 }
@@ -34,7 +34,7 @@ impl Upstreams for Servers {
 }
 
 impl Servers {
-    fn of(tools: Vec<OfferedTool>) -> Arc<Self> {
+    pub(crate) fn of(tools: Vec<OfferedTool>) -> Arc<Self> {
         let servers = Arc::new(Self::default());
         servers.change(tools);
         servers
@@ -70,7 +70,7 @@ impl Servers {
     }
 }
 
-fn offered(name: &str, description: &str) -> OfferedTool {
+pub(crate) fn offered(name: &str, description: &str) -> OfferedTool {
     let (server, _) = name.split_once('/').unwrap();
     let input = json!({"type": "object", "properties": {"text": {"type": "string"}}});
     OfferedTool {
