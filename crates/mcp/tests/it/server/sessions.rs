@@ -26,6 +26,30 @@ async fn two_connections_never_see_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_for_an_encoder_holds_up_nobody_else() {
+    let encoder = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = encoder.local_addr().unwrap();
+    let room = harbour();
+    let settings = format!(
+        "[search.embeddings]\nurl = \"http://{address}\"\nmodel = \"m\"\ntimeout_ms = 30000\n"
+    );
+    room.write("../config/concertina/concertina.toml", &settings);
+    let gateway = room.open().await;
+    let (one, two) = (Client::of(&gateway).await, Client::of(&gateway).await);
+    let find = json!({"query": "something rather different"});
+    let waiting = tokio::spawn(async move { one.text("find", find).await });
+    let (silent, _) = encoder.accept().await.unwrap();
+    let found = two.text("find", json!({"query": "tides"})).await;
+    assert!(found.contains("skill:tides"), "{found}");
+    let opened = two.text("open", json!({"ref": "menu:harbour"})).await;
+    assert!(opened.contains("harbour/bell_001"), "{opened}");
+    assert!(!waiting.is_finished());
+    drop((silent, encoder));
+    let found = waiting.await.unwrap();
+    assert!(found.contains("Ranked by words alone [ENCODER_UNREACHABLE]."), "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_handle_and_a_foreign_one_are_refused_alike() {
     let room = harbour();
     let gateway = room.open().await;
