@@ -31,7 +31,7 @@ async fn whoever_waits_for_an_encoder_holds_up_nobody_else() {
     let address = encoder.local_addr().unwrap();
     let room = harbour();
     let settings = format!(
-        "[search.embeddings]\nurl = \"http://{address}\"\nmodel = \"m\"\ntimeout_ms = 60000\n"
+        "[search.embeddings]\nurl = \"http://{address}\"\nmodel = \"m\"\ntimeout_ms = 30000\n"
     );
     room.write("../config/concertina/concertina.toml", &settings);
     let gateway = room.open().await;
