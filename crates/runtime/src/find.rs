@@ -164,21 +164,30 @@ impl Indexed {
         let gone = self.categories.keys().filter(|name| !snapshot.categories.contains_key(*name));
         changes.gone.extend(gone.cloned().map(Ref::Menu));
         self.categories.clone_from(&snapshot.categories);
-        // Whatever is made anew under its old key is not gone.
-        let keys: HashSet<&Ref> = self.skills.values().flat_map(|skill| &skill.keys).collect();
-        let old = old.into_iter().chain(before.into_values().flat_map(|skill| skill.keys));
-        changes.gone.extend(old.filter(|key| !keys.contains(key)));
+        old.extend(before.into_values().flat_map(|skill| skill.keys));
+        if !old.is_empty() {
+            // Whatever is made anew under its old key is not gone.
+            let keys: HashSet<&Ref> = self.skills.values().flat_map(|skill| &skill.keys).collect();
+            changes.gone.extend(old.into_iter().filter(|key| !keys.contains(key)));
+        }
         changes
     }
 
     fn tool_changes(&mut self, snapshot: &Snapshot, changes: &mut Changes) {
         let mut before = std::mem::take(&mut self.tools);
         for tool in &snapshot.tools {
-            let now = (tool.digest, tool.category.clone());
-            if before.remove(&tool.name).as_ref() != Some(&now) {
-                changes.things.push(tool_document(tool));
+            let is_still = |(digest, category): &(Digest, String)| {
+                *digest == tool.digest && *category == tool.category
+            };
+            match before.remove_entry(&tool.name) {
+                Some((name, known)) if is_still(&known) => {
+                    self.tools.insert(name, known);
+                }
+                _ => {
+                    changes.things.push(tool_document(tool));
+                    self.tools.insert(tool.name.clone(), (tool.digest, tool.category.clone()));
+                }
             }
-            self.tools.insert(tool.name.clone(), now);
         }
         changes.gone.extend(before.into_keys().map(Ref::Tool));
     }
@@ -197,30 +206,44 @@ fn category_document(name: &str, category: &Category) -> SearchDocument {
     document
 }
 
+/// A section, the titles of those above it, and the line of its heading.
+struct Heading<'p> {
+    section: &'p Section,
+    above: Vec<&'p str>,
+    line: u64,
+}
+
+/// The sections `parts` of `body`, each below those that it belongs to.
+fn headings<'p>(parts: &'p [Section], body: &str) -> Vec<Heading<'p>> {
+    let index = LineIndex::new(body);
+    let mut path: Vec<&Section> = Vec::new();
+    let headings = parts.iter().map(|section| {
+        path.retain(|above| above.level < section.level);
+        let above = path.iter().map(|above| above.title.as_str()).collect();
+        path.push(section);
+        let line = index.position(body, section.span.start).line.into();
+        Heading { section, above, line }
+    });
+    headings.collect()
+}
+
 /// The sections of a skill by their headings.
 fn heading_documents(skill: &LoadedSkill) -> Vec<SearchDocument> {
-    let line_of = LineIndex::new(&skill.body);
-    let mut path: Vec<&Section> = Vec::new();
     let parts = sections(&skill.body);
     let body = skill.body.trim_end().len();
-    let documents = parts.iter().filter_map(|section| {
-        path.retain(|above| above.level < section.level);
-        let above: Vec<&str> = path.iter().map(|section| section.title.as_str()).collect();
-        path.push(section);
-        // The title of the whole leads to nothing that the skill itself does not lead to.
-        let is_whole = skill.body.get(..section.span.start).unwrap_or_default().trim().is_empty()
-            && section.span.end >= body;
-        if is_whole {
-            return None;
-        }
-        let line = line_of.position(&skill.body, section.span.start).line;
-        Some(heading_document(&skill.entry.id, section, &above, line.into()))
-    });
-    documents.collect()
+    // The title of the whole leads to nothing that the skill itself does not lead to.
+    let is_whole = |section: &Section| {
+        skill.body.get(..section.span.start).unwrap_or_default().trim().is_empty()
+            && section.span.end >= body
+    };
+    let headings = headings(&parts, &skill.body).into_iter();
+    let inside = headings.filter(|heading| !is_whole(heading.section));
+    inside.map(|heading| heading_document(&skill.entry.id, &heading)).collect()
 }
 
 /// A section by its heading and those above it.
-fn heading_document(id: &SkillId, section: &Section, above: &[&str], line: u64) -> SearchDocument {
+fn heading_document(id: &SkillId, heading: &Heading<'_>) -> SearchDocument {
+    let Heading { section, above, line } = heading;
     let key = Ref::Skill { id: id.clone(), part: Some(section.slug.clone()), lines: None };
     let mut document = SearchDocument::new(key, Kind::Section, section.title.as_str());
     let titles: Vec<&str> = above.iter().copied().chain([section.title.as_str()]).collect();
@@ -342,30 +365,24 @@ pub(crate) fn example_documents(skill: &LoadedSkill) -> Vec<SearchDocument> {
 /// The sections of one skill, for a search inside it.
 pub(crate) fn section_documents(skill: &LoadedSkill) -> Vec<SearchDocument> {
     let parts = sections(&skill.body);
-    let index = LineIndex::new(&skill.body);
-    let line_of = |at: usize| u64::from(index.position(&skill.body, at).line);
-    let mut path: Vec<&Section> = Vec::new();
     let mut documents = Vec::new();
     // What stands before the first heading belongs to no section.
     let before = parts.first().map_or(skill.body.len(), |first| first.span.start);
     let opening = skill.body.get(..before).unwrap_or_default();
     if !opening.trim().is_empty() {
-        let lines = LineRange { first: 1, last: line_of(opening.trim_end().len()) };
+        let end = LineIndex::new(opening).position(opening, opening.trim_end().len());
+        let lines = LineRange { first: 1, last: end.line.into() };
         let key = Ref::Skill { id: skill.entry.id.clone(), part: None, lines: Some(lines) };
         let title = format!("lines 1-{}, before any heading", lines.last);
         let mut document = SearchDocument::new(key, Kind::Skill, title);
         opening.clone_into(&mut document.body);
         documents.push(document);
     }
-    for section in &parts {
-        path.retain(|above| above.level < section.level);
-        let above: Vec<&str> = path.iter().map(|section| section.title.as_str()).collect();
-        path.push(section);
-        let line = line_of(section.span.start);
-        let mut document = heading_document(&skill.entry.id, section, &above, line);
-        section.span.of(&skill.body).clone_into(&mut document.body);
-        documents.push(document);
-    }
+    documents.extend(headings(&parts, &skill.body).into_iter().map(|heading| {
+        let mut document = heading_document(&skill.entry.id, &heading);
+        heading.section.span.of(&skill.body).clone_into(&mut document.body);
+        document
+    }));
     documents
 }
 

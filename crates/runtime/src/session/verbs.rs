@@ -196,8 +196,11 @@ impl Session {
         {
             self.add_sections(subject, request, &indexes.sections, &mut answer);
         }
-        let browse =
-            if answer.enough { Vec::new() } else { self.menu_names().map(Ref::Menu).collect() };
+        let browse = if answer.enough {
+            Vec::new()
+        } else {
+            self.menu_names().into_iter().map(Ref::Menu).collect()
+        };
         let Answer { hits, enough, nearest } = answer;
         Found { hits, enough, nearest, browse, note }
     }
@@ -256,9 +259,9 @@ impl Session {
                 && inside.is_none_or(|menu| is_inside(meta, menu))
                 && match &meta.key {
                     // Which there are is found out once, and only where one was met.
-                    Ref::Menu(name) => menus
-                        .get_or_init(|| self.menu_names().collect::<BTreeSet<_>>())
-                        .contains(name.as_str()),
+                    Ref::Menu(name) => {
+                        menus.get_or_init(|| self.menu_names()).contains(name.as_str())
+                    }
                     _ => self.is_findable(meta, subject),
                 }
         };
@@ -374,9 +377,8 @@ impl Session {
     }
 
     /// The categories that can be opened next.
-    fn menu_names(&self) -> impl Iterator<Item = String> {
-        let names = menus(&self.state, &self.world()).into_keys().map(str::to_owned);
-        names.collect::<Vec<_>>().into_iter()
+    fn menu_names(&self) -> BTreeSet<String> {
+        menus(&self.state, &self.world()).into_keys().map(str::to_owned).collect()
     }
 
     /// Unfolds one thing.
