@@ -1,6 +1,6 @@
 //! What is kept of the documents.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use concertina_types::Ref;
@@ -104,11 +104,6 @@ impl Index {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
-    }
-
-    /// The documents as they were given, without their texts, ascending by key.
-    pub fn documents(&self) -> impl Iterator<Item = &SearchDocumentMeta> {
-        self.rows.iter().map(|row| &row.meta)
     }
 
     pub(super) fn meta(&self, document: u32) -> Option<&SearchDocumentMeta> {
@@ -236,11 +231,20 @@ fn name_words(rows: &[Arc<Row>]) -> Vec<NameWord> {
 /// Lets the words go that only documents had which are gone, once they are the greater part: what
 /// changes for a long time must not grow for ever.
 fn compacted(rows: Vec<Arc<Row>>, vocabulary: Vocabulary) -> (Vec<Arc<Row>>, Vocabulary) {
-    let used: HashSet<u32> = rows.iter().flat_map(|row| row.terms()).collect();
-    if vocabulary.len() <= SPARE_TERMS + 2 * used.len() {
+    if vocabulary.len() <= SPARE_TERMS {
         return (rows, vocabulary);
     }
-    let (vocabulary, became) = vocabulary.without(|term| used.contains(&term));
+    let mut used = vec![false; vocabulary.len()];
+    for term in rows.iter().flat_map(|row| row.terms()) {
+        if let Some(used) = used.get_mut(term as usize) {
+            *used = true;
+        }
+    }
+    if vocabulary.len() <= SPARE_TERMS + 2 * used.iter().filter(|used| **used).count() {
+        return (rows, vocabulary);
+    }
+    let is_used = |term: u32| used.get(term as usize).copied().unwrap_or_default();
+    let (vocabulary, became) = vocabulary.without(is_used);
     let number = |term: u32| became.get(&term).copied().unwrap_or(term);
     let rows = rows.iter().map(|row| Arc::new(row.renumbered(number))).collect();
     (rows, vocabulary)
