@@ -8,7 +8,7 @@ use concertina_core::catalog::search::{
 use concertina_types::Ref;
 use proptest::prelude::*;
 
-fn skill(name: &str, description: &str) -> SearchDocument {
+pub(crate) fn skill(name: &str, description: &str) -> SearchDocument {
     let key = format!("skill:{name}").parse().unwrap();
     SearchDocument {
         description: description.into(),
@@ -21,7 +21,7 @@ fn tool(name: &str, description: &str) -> SearchDocument {
     SearchDocument { description: description.into(), ..SearchDocument::new(key, Kind::Tool, name) }
 }
 
-fn names(answer: &Answer) -> Vec<String> {
+pub(crate) fn names(answer: &Answer) -> Vec<String> {
     answer.ranking().iter().map(|hit| hit.reference.to_string()).collect()
 }
 
@@ -286,16 +286,25 @@ fn requests_like_the_examples_find_what_the_examples_belong_to() {
     assert!(names(&index.find(&Query::new("why do I"))).is_empty());
 }
 
+/// Two skills that send requests to each other.
+pub(crate) fn rivals() -> [SearchDocument; 2] {
+    let refusing =
+        |not_for: &str, document| SearchDocument { not_for: vec![not_for.into()], ..document };
+    [
+        refusing(
+            "setting exercises",
+            skill("lesson-plan", "Writes a lesson plan with goals and key points for a lesson"),
+        ),
+        refusing(
+            "writing a lesson plan",
+            skill("exercise-set", "Sets exercises with answers on the key points"),
+        ),
+    ]
+}
+
 #[test]
 fn of_two_that_refuse_each_others_work_the_one_that_is_asked_for_comes_first() {
-    let plan = SearchDocument {
-        not_for: vec!["setting exercises".into()],
-        ..skill("lesson-plan", "Writes a lesson plan with goals and key points for a lesson")
-    };
-    let test = SearchDocument {
-        not_for: vec!["writing a lesson plan".into()],
-        ..skill("exercise-set", "Sets exercises with answers on the key points")
-    };
+    let [plan, test] = rivals();
     let open =
         |document: &SearchDocument| SearchDocument { not_for: Vec::new(), ..document.clone() };
     let request = "The lesson plan with goals for the lesson is done, now exercises on it.";

@@ -4,25 +4,15 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use concertina_core::catalog::search::{
-    Answer, Index, Kind, Prior, Query, SearchDocument, Similar, Usage,
+    Answer, Index, Prior, Query, SearchDocument, Similar, Usage,
 };
 use concertina_types::Ref;
 use proptest::prelude::*;
 
-fn skill(name: &str, description: &str) -> SearchDocument {
-    let key = format!("skill:{name}").parse().unwrap();
-    SearchDocument {
-        description: description.into(),
-        ..SearchDocument::new(key, Kind::Skill, name)
-    }
-}
+use crate::search::{names, rivals, skill};
 
 fn reference(text: &str) -> Ref {
     text.parse().unwrap()
-}
-
-fn names(answer: &Answer) -> Vec<String> {
-    answer.ranking().iter().map(|hit| hit.reference.to_string()).collect()
 }
 
 /// Two rivals that words cannot part, one that words put far ahead, and one that has none of them.
@@ -127,15 +117,7 @@ fn l09_a_prior_is_a_part_of_its_own_in_an_explanation() {
 
 #[test]
 fn a_closer_reading_of_the_request_outdoes_a_prior() {
-    let plan = SearchDocument {
-        not_for: vec!["setting exercises".into()],
-        ..skill("lesson-plan", "Writes a lesson plan with goals and key points for a lesson")
-    };
-    let test = SearchDocument {
-        not_for: vec!["writing a lesson plan".into()],
-        ..skill("exercise-set", "Sets exercises with answers on the key points")
-    };
-    let index = Index::build([plan, test]);
+    let index = Index::build(rivals());
     let request = "The lesson plan with goals for the lesson is done, now exercises on it.";
     let factor = |key: &Ref| if *key == reference("skill:lesson-plan") { 9.0 } else { 0.1 };
     let answer = index.find(&Query { prior: Some(&factor), ..Query::new(request) });

@@ -82,27 +82,30 @@ fn weights_of_the_settings_rank() {
     let world = World::new();
     world.skill("work/skills/knob", "Turns.").skill("work/skills/lamp", "Lights a knob, a knob.");
     let names = "k1 b b_short name description tags parameters body examples likeness not_for frame character pair joined alike typo";
-    let all: String = names.split(' ').map(|name| format!("{name} = 0.5\n")).collect();
+    // Each another number, so that none can stand in the place of another.
+    let all: String = (1..)
+        .zip(names.split(' '))
+        .map(|(part, name)| format!("{name} = {}\n", f64::from(part) / 32.0))
+        .collect();
     world.write("home/.config/concertina/concertina.toml", format!("[search.weights]\n{all}"));
-    let half = 0.5;
     let expected = Weights {
-        k1: half,
-        b: half,
-        b_short: half,
-        name: half,
-        description: half,
-        tags: half,
-        parameters: half,
-        body: half,
-        examples: half,
-        likeness: half,
-        not_for: half,
-        frame: half,
-        character: half,
-        pair: half,
-        joined: half,
-        alike: half,
-        typo: half,
+        k1: 1.0 / 32.0,
+        b: 2.0 / 32.0,
+        b_short: 3.0 / 32.0,
+        name: 4.0 / 32.0,
+        description: 5.0 / 32.0,
+        tags: 6.0 / 32.0,
+        parameters: 7.0 / 32.0,
+        body: 8.0 / 32.0,
+        examples: 9.0 / 32.0,
+        likeness: 10.0 / 32.0,
+        not_for: 11.0 / 32.0,
+        frame: 12.0 / 32.0,
+        character: 13.0 / 32.0,
+        pair: 14.0 / 32.0,
+        joined: 15.0 / 32.0,
+        alike: 16.0 / 32.0,
+        typo: 17.0 / 32.0,
     };
     assert_eq!(world.open().loaded().weights(), expected);
     world.write("home/.config/concertina/concertina.toml", "[search.weights]\nname = 0\nk1 = 0\n");
