@@ -12,6 +12,7 @@ use concertina_tokens::O200k;
 use concertina_types::{Digest, LineIndex, LineRange, Ref, SkillId, Subject, ToolName};
 
 use crate::semantic::Note;
+use crate::session::is_taken;
 use crate::workspace::LoadedSkill;
 
 /// What to search for, and where.
@@ -206,11 +207,11 @@ fn category_document(name: &str, category: &Category) -> SearchDocument {
     document
 }
 
-/// A section, the titles of those above it, and the line of its heading.
+/// A section, the titles of those above it, and its lines.
 struct Heading<'p> {
     section: &'p Section,
     above: Vec<&'p str>,
-    line: u64,
+    lines: LineRange,
 }
 
 /// The sections `parts` of `body`, each below those that it belongs to.
@@ -221,8 +222,11 @@ fn headings<'p>(parts: &'p [Section], body: &str) -> Vec<Heading<'p>> {
         path.retain(|above| above.level < section.level);
         let above = path.iter().map(|above| above.title.as_str()).collect();
         path.push(section);
-        let line = index.position(body, section.span.start).line.into();
-        Heading { section, above, line }
+        let text = section.span.of(body).trim_end();
+        let line = |at: usize| u64::from(index.position(body, at).line);
+        let start = section.span.start;
+        let lines = LineRange { first: line(start), last: line(start + text.len()) };
+        Heading { section, above, lines }
     });
     headings.collect()
 }
@@ -243,8 +247,15 @@ fn heading_documents(skill: &LoadedSkill) -> Vec<SearchDocument> {
 
 /// A section by its heading and those above it.
 fn heading_document(id: &SkillId, heading: &Heading<'_>) -> SearchDocument {
-    let Heading { section, above, line } = heading;
-    let key = Ref::Skill { id: id.clone(), part: Some(section.slug.clone()), lines: None };
+    let Heading { section, above, lines } = heading;
+    let line = lines.first;
+    // A heading such as `Examples` is the name of another part: there the lines lead to it.
+    let (part, lines) = if is_taken(&section.slug) {
+        (None, Some(*lines))
+    } else {
+        (Some(section.slug.clone()), None)
+    };
+    let key = Ref::Skill { id: id.clone(), part, lines };
     let mut document = SearchDocument::new(key, Kind::Section, section.title.as_str());
     let titles: Vec<&str> = above.iter().copied().chain([section.title.as_str()]).collect();
     document.title = format!("{} (line {line})", titles.join(" > "));

@@ -28,6 +28,7 @@ use crate::workspace::Workspace;
 
 pub use commands::{CommandPolicy, NeedsApproval};
 pub use opening::{Opening, ReadySkill};
+pub(crate) use part::is_taken;
 pub use touched::Touched;
 pub use verbs::{OpenOptions, ReadySearch};
 

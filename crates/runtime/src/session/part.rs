@@ -10,16 +10,26 @@ use crate::find::example_documents;
 use crate::sources::resource;
 use crate::workspace::LoadedSkill;
 
+/// Parts that are the whole text, whatever its headings say.
+const WHOLE: [&str; 2] = ["body", "full"];
+/// The part that is the examples.
+const EXAMPLES_PART: &str = "examples";
+
+/// Whether a part of this name is something else than the section that is called so.
+pub(crate) fn is_taken(slug: &str) -> bool {
+    WHOLE.contains(&slug) || slug == EXAMPLES_PART
+}
+
 /// The text of a part of a skill: examples, a file, or a section. An error is a code and words.
 pub(super) fn part_text(
     skill: &LoadedSkill,
     part: Option<&str>,
 ) -> Result<String, (String, String)> {
     let Some(part) = part else { return Ok(skill.body.clone()) };
-    if part == "body" || part == "full" {
+    if WHOLE.contains(&part) {
         return Ok(skill.body.clone());
     }
-    if let Some(rest) = part.strip_prefix("examples") {
+    if let Some(rest) = part.strip_prefix(EXAMPLES_PART) {
         match rest.chars().next() {
             None => return examples(skill, &Wanted::First),
             Some('/') => return examples(skill, &Wanted::Number(rest.trim_start_matches('/'))),
@@ -110,12 +120,17 @@ fn examples(skill: &LoadedSkill, wanted: &Wanted<'_>) -> Result<String, (String,
 /// The examples that bear the tag and fit the query, best first. An error is the key that is none.
 fn fitting<'s>(skill: &'s LoadedSkill, terms: &str) -> Result<Vec<&'s Example>, String> {
     let (mut query, mut tag) = (None, None);
-    for term in terms.split('&') {
+    // Only a key ends what stands before it: `R&D` is a word.
+    let mut rest = terms;
+    while !rest.is_empty() || (query.is_none() && tag.is_none()) {
+        let end = ["&query=", "&tag="].iter().filter_map(|key| rest.find(key)).min();
+        let (term, after) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or((rest, ""));
         match term.split_once('=') {
             Some(("query", words)) => query = Some(words),
             Some(("tag", word)) => tag = Some(word.to_lowercase()),
             _ => return Err(term.to_owned()),
         }
+        rest = after.strip_prefix('&').unwrap_or_default();
     }
     let tagged = |example: &Example| {
         tag.as_ref().is_none_or(|tag| example.tags.iter().any(|own| own.to_lowercase() == *tag))

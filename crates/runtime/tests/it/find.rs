@@ -252,6 +252,30 @@ fn a_heading_that_is_the_request_is_an_answer_and_others_stay_away() {
 }
 
 #[test]
+fn what_is_found_opens_what_was_found() {
+    let world = World::new();
+    let body = "# Pears\n\n## Examples\n\nUnripe.\n\n## Storing\n\nCool.";
+    let keys = "examples:\n  - query: R&D pippins\n    text: crossed\n  - query: others";
+    world.write("work/skills/pears/SKILL.md", skill_with("pears", keys, body));
+    let mut workspace = world.alone();
+    let mut session = begin(&mut workspace);
+    for within in [None, Some("skill:pears".parse().unwrap())] {
+        let request = FindRequest { kind: Some(Kind::Section), within, ..asked("examples") };
+        let request = match &request.within {
+            Some(_) => FindRequest { kind: None, ..request },
+            None => request,
+        };
+        let hits = find(&mut session, &mut workspace, Origin::user(), &request);
+        assert_eq!(hits[0], "skill:pears@3-5");
+        assert!(!hits.contains(&"skill:pears#examples".to_owned()), "{hits:?}");
+    }
+    let text = open(&mut session, &mut workspace, "skill:pears@3-5").unwrap().text;
+    assert!(text.contains("Unripe.") && !text.contains("Cool."), "{text}");
+    let wanted = "skill:pears#examples?query=R&D pippins";
+    assert!(open(&mut session, &mut workspace, wanted).unwrap().text.contains("crossed"));
+}
+
+#[test]
 fn examples_do_not_change_how_rare_a_word_of_a_skill_is() {
     let score = |examples: usize| {
         let world = World::new();
