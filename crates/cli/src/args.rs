@@ -1,10 +1,14 @@
 //! What can be typed.
 
+mod approve;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use concertina_types::{env, limits};
+
+pub(crate) use approve::{ApproveCommand, Scope};
 
 const AFTER_HELP: &str = "\
 First steps:
@@ -74,6 +78,9 @@ pub(crate) enum Command {
     Mcp(McpArgs),
     /// Serve MCP clients over HTTP
     Serve(ServeArgs),
+    /// Answer what waits for a person's consent
+    #[command(subcommand)]
+    Approve(ApproveCommand),
     /// Hold what a model says against what was done
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -162,6 +169,9 @@ pub(crate) struct RunArgs {
     /// Act on behalf of this person or role, as the policy names it
     #[arg(long, value_name = "NAME")]
     pub(crate) principal: Option<String>,
+    /// Agree beforehand to what asks; never to what is denied or not declared, or wants typed words
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -361,6 +371,9 @@ pub(crate) struct OpenArgs {
     /// What happens where a command in the skill's text may not run
     #[arg(long, value_name = "HOW", default_value = "mark")]
     pub(crate) commands: Commands,
+    /// Agree beforehand to what asks; never to what is denied or not declared, or wants typed words
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// Show what would be opened, run nothing and record nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -383,6 +396,9 @@ pub(crate) struct CallArgs {
     /// Call as a person or as the model
     #[arg(long = "as", value_name = "WHO", default_value = "user")]
     pub(crate) reader: Who,
+    /// Agree beforehand to what asks; never to what is denied or wants typed words
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

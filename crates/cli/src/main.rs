@@ -5,6 +5,7 @@ mod commands;
 mod error;
 mod output;
 mod place;
+mod prompt;
 mod servers;
 
 use std::process::ExitCode;

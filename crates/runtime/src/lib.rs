@@ -8,6 +8,7 @@
 //! - [`agent`]: the loop that lets a model use a session.
 
 pub mod agent;
+pub mod approval;
 mod cancel;
 mod check;
 mod clock;

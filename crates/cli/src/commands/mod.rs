@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod approve;
 mod audit;
 mod doctor;
 mod eval;
@@ -46,6 +47,7 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Session(command) => session::run(command, out),
         Command::Upstream(command) => upstream::run(&command, out),
         Command::Mcp(args) => mcp::run(&args, out),
+        Command::Approve(command) => approve::run(&command, out),
         Command::Audit(command) => audit::run(&command, out),
         Command::Eval(command) => eval::run(&command, out),
         Command::Stats(command) => stats::run(&command, out),

@@ -12,6 +12,7 @@ use crate::args::{CallArgs, CloseArgs, Commands, OpenArgs, ProfileArg, Who};
 use crate::error::{CliError, advice};
 use crate::output::{Output, finding};
 use crate::place;
+use crate::prompt;
 
 pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
     let (arguments, raw_arguments) = arguments(args)?;
@@ -37,9 +38,10 @@ pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
     if args.dry_run {
         return rehearse(args, &workspace, &session, &origin, &options, out);
     }
+    session.ask_by(prompt::approver(args.yes));
     let mut reply = session.open(&mut workspace, origin, &args.reference, &options)?;
     if let Some(refusal) = reply.refusal.take() {
-        return Err(refusal.into());
+        return Err(CliError::from(refusal).asking(reply.ask.as_deref()));
     }
     match reply.opened.take() {
         Some(skill) => {
@@ -174,10 +176,11 @@ pub(crate) fn call(args: &CallArgs, out: &mut Output) -> Result<u8, CliError> {
         visibility(session.state(), &session.world(), &Ref::Tool(name), Subject::Model).reasons
     });
     let cancel = stop_on_signal()?;
+    session.ask_by(prompt::approver(args.yes));
     let reply =
         session.call(&workspace, place::origin(args.reader), &args.tool, arguments, &cancel)?;
     if let Some(refusal) = reply.refusal {
-        let mut error = CliError::from(refusal);
+        let mut error = CliError::from(refusal).asking(reply.ask.as_deref());
         let is_fold = |code: &str| matches!(code, "SKILL_NOT_OPEN" | "MENU_CLOSED");
         let opens = seen.iter().any(|reason| is_fold(&reason.code));
         // What a session cannot help comes first.

@@ -5,7 +5,7 @@ use concertina_core::catalog::{Loaded, SkillEntry, listing};
 use concertina_core::policy::OWNER;
 use concertina_core::policy::Reason;
 use concertina_core::procedure;
-use concertina_core::session::{State, World, visibility, visible_skills};
+use concertina_core::session::{NOTHING_STANDING, State, World, visibility, visible_skills};
 use concertina_format::skill::sections;
 use concertina_runtime::{LoadedSkill, RuntimeError, Workspace};
 use concertina_tokens::O200k;
@@ -62,6 +62,7 @@ pub(crate) fn list(args: &ListArgs, out: &mut Output) -> Result<u8, CliError> {
         settings: workspace.settings(),
         snapshot: &snapshot,
         listed: None,
+        standing: &NOTHING_STANDING,
         counter: &O200k,
     };
     let look = |entry| look_at(&state, &world, entry);

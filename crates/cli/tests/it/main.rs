@@ -11,6 +11,7 @@
 mod access;
 mod authoring;
 mod bad_input;
+mod consent;
 mod corpus;
 mod disclosure;
 mod expansion;

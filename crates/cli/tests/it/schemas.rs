@@ -1,6 +1,6 @@
 //! What `--json` writes is what `docs/schemas` says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use concertina_format::parameters::{check_schema, unsupported_keywords};
 use serde_json::Value;
@@ -51,6 +51,8 @@ description = 0
 
 const BELL: &str = "//- skills/bell/SKILL.md\n---\nname: bell\ndescription: Rings.\npaths: '*.rope'\n---\nRing !`date`.\n";
 
+const DIGGER: &str = "//- skills/digger/SKILL.md\n---\nname: digger\ndescription: Digs.\npermissions:\n  execute: [dig *]\n---\nDig.\n";
+
 const SERVERS: &str = r#"{"mcpServers": {"tower": {"command": "/no/such/program"}}}"#;
 
 #[test]
@@ -61,7 +63,7 @@ fn every_command_writes_what_its_schema_says() {
     write(
         &place.work(),
         &format!(
-            "//- model.json\n{script}\n{ROWS}//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n//- .mcp.json\n{SERVERS}\n{BELL}"
+            "//- model.json\n{script}\n{ROWS}//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n//- .mcp.json\n{SERVERS}\n{BELL}{DIGGER}"
         ),
     );
     place.trust();
@@ -74,6 +76,7 @@ fn every_command_writes_what_its_schema_says() {
             Some(file.unwrap().file_name().to_str()?.strip_suffix(".json")?.to_owned())
         })
         .collect();
+    let mut given: BTreeMap<&str, String> = BTreeMap::new();
     for (name, command) in [
         ("trust-list", &["trust", "--list"][..]),
         ("trust-undo", &["trust", "skills/quiet", "--undo"]),
@@ -137,13 +140,27 @@ fn every_command_writes_what_its_schema_says() {
                 "other.toml",
             ],
         ),
+        ("error", &["open", "skill:digger", "--as", "model", "--session", id]),
+        ("approve-list", &["approve", "list", "--all"]),
+        ("approve", &["approve", "grant", "ASKED", "--for", "digest"]),
+        ("approve-list", &["approve", "list", "--all"]),
+        ("approve-withdrawn", &["approve", "deny", "AGREED"]),
         ("stats-routing", &["stats", "routing"]),
         ("tokens", &["tokens", "model.json"]),
         ("error", &["find", "--nonsense"]),
         ("error", &["run", ".", "A task", "--model", "nonsense"]),
     ] {
         let schema = schema(name);
-        let value = place.run(&[command, &["--json"]].concat()).json();
+        // Names that an earlier command gave.
+        let command: Vec<String> = command
+            .iter()
+            .map(|word| given.get(word).cloned().unwrap_or_else(|| (*word).to_owned()))
+            .collect();
+        let words: Vec<&str> = command.iter().map(String::as_str).chain(["--json"]).collect();
+        let value = place.run(&words).json();
+        let text = |at: &str| value.pointer(at).and_then(Value::as_str).map(str::to_owned);
+        given.extend(text("/approvals/0/id").map(|id| ("ASKED", id)));
+        given.extend(text("/standing/0/key").map(|key| ("AGREED", key)));
         let errors: Vec<String> =
             check_schema(&schema, &value).iter().map(ToString::to_string).collect();
         assert!(errors.is_empty(), "{command:?} against {name}: {errors:?}\n{value:#}");

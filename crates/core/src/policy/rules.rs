@@ -44,7 +44,7 @@ impl Rules {
     }
 
     fn names(&self, reference: &str) -> bool {
-        self.allow.iter().any(|pattern| pattern.as_str() == reference)
+        self.allow.iter().chain(&self.ask).any(|pattern| pattern.as_str() == reference)
     }
 }
 
@@ -103,9 +103,9 @@ impl Policy {
         [general, own].into_iter().flatten().fold(Decision::allow(), Decision::and)
     }
 
-    /// Whether a rule allows exactly `reference`, by name and not by a pattern.
+    /// Whether a rule allows exactly `reference`, or asks before it, by name and not by a pattern.
     /// A principal's list says what it may see, not what may be destroyed.
-    pub fn allows_by_name(&self, reference: &str) -> bool {
+    pub fn names(&self, reference: &str) -> bool {
         self.rules.names(reference)
     }
 }

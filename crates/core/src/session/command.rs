@@ -1,8 +1,8 @@
 //! What can be asked of a session.
 
 use concertina_types::{
-    Blob, CallId, CallOutcome, DisclosureKind, Fact, LineRange, Ref, SessionId, SessionMode,
-    SkillId, Subject, ToolName,
+    ApprovalScope, Blob, CallId, CallOutcome, DisclosureKind, Fact, LineRange, Means, Ref,
+    SessionId, SessionMode, SkillId, Subject, ToolName,
 };
 use serde_json::Value;
 
@@ -158,17 +158,45 @@ pub enum Command {
         tool: ToolName,
         /// With which arguments.
         arguments: Value,
+        /// What they really mean, where a person may have to be shown it: real paths, digests of what
+        /// would run.
+        targets: Vec<(String, String)>,
     },
     /// Run a command that stands in the text of a skill, before the text is shown.
     RunCommand {
         /// Who asks for the skill.
         origin: Origin,
-        /// The skill.
-        skill: SkillId,
+        /// The skill, with its parameters filled in.
+        skill: Box<PreparedSkill>,
         /// The command as written.
         command: String,
-        /// The patterns that the skill declares, with its parameters filled in.
-        execute: Vec<String>,
+        /// What it really means, as for a call.
+        targets: Vec<(String, String)>,
+    },
+    /// Ask a person whether a skill may be opened, where it needs that.
+    MayOpen {
+        /// Who asks for the skill.
+        origin: Origin,
+        /// The skill.
+        skill: Box<PreparedSkill>,
+    },
+    /// A person says yes to a question.
+    Agree {
+        /// The name of the question.
+        id: String,
+        /// How far the yes reaches.
+        scope: ApprovalScope,
+        /// By which way it came.
+        by: Means,
+        /// What was typed, where that is needed.
+        typed: Option<String>,
+    },
+    /// A person says no to a question.
+    Disagree {
+        /// The name of the question.
+        id: String,
+        /// By which way it came.
+        by: Means,
     },
     /// Take note of how such a command ended.
     Settle {
@@ -213,6 +241,17 @@ pub enum Command {
     },
     /// Answer a request that cannot be met, for a reason found outside the session.
     Refuse {
+        /// Who asks.
+        origin: Origin,
+        /// What was asked for, as written.
+        request: String,
+        /// A stable code.
+        code: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// Put on the record that a part of a request was not met; the request as a whole is answered later.
+    Decline {
         /// Who asks.
         origin: Origin,
         /// What was asked for, as written.

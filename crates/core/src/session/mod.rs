@@ -7,6 +7,7 @@
 //! All three are pure. The runtime appends what was decided, and only then runs what was intended.
 
 mod answer;
+mod approval;
 mod claims;
 mod command;
 mod decide;
@@ -24,6 +25,7 @@ mod visibility;
 mod world;
 
 pub use answer::{Answer, Refusal};
+pub use approval::{Action, Answered, Approval, Ask, escaped};
 pub use claims::{Claim, Standing, claims, claims_in};
 pub use command::{Command, Origin, Shown, Unfolded};
 pub use decide::{Decision, decide};
@@ -37,5 +39,5 @@ pub use state::{Item, OpenSkill, PendingCall, State};
 pub use ticket::{Intent, NotRecorded, Ticket};
 pub use tools::{FOUR_TOOLS, client_tool_definitions, mechanism, tool_definitions};
 pub use view::{Block, Message, Part, ToolDefinition, View};
-pub use visibility::{Visibility, menus, visibility, visible_skills, visible_tools};
-pub use world::World;
+pub use visibility::{Visibility, asks, meant, menus, visibility, visible_skills, visible_tools};
+pub use world::{NOTHING_STANDING, World};

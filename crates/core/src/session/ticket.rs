@@ -37,7 +37,7 @@ impl Intent {
     pub fn admit(self, recorded: &[Event]) -> Result<Ticket, NotRecorded> {
         let mine = Blob::of(&canonical_json(&self.arguments));
         let found = recorded.iter().any(|event| {
-            matches!(&event.fact, Fact::CallAdmitted { id, tool, arguments, writes }
+            matches!(&event.fact, Fact::CallAdmitted { id, tool, arguments, writes, .. }
                 if *id == self.id && *tool == self.tool && *arguments == mine && *writes == self.writes)
         });
         if !found {

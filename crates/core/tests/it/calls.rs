@@ -26,6 +26,7 @@ fn a_ticket_needs_the_recorded_intent() {
         origin: Origin::user(),
         tool: "echo".parse().unwrap(),
         arguments: json!({"n": 1}),
+        targets: Vec::new(),
     };
     let mut decision = bench.decide(command());
     assert_eq!(intent(&mut decision).admit(&before).unwrap_err().0, 1);
@@ -37,6 +38,7 @@ fn a_ticket_needs_the_recorded_intent() {
             origin: Origin::user(),
             tool: tool.parse().unwrap(),
             arguments: json!({"n": n}),
+            targets: Vec::new(),
         });
         let late = bench.decide(command()).intent.take().unwrap();
         assert!(late.admit(&other.log).is_err(), "{tool} {n}");
@@ -130,6 +132,7 @@ fn recovery_settles_calls_children_and_answers() {
         origin: Origin::model("x"),
         tool: "write".parse().unwrap(),
         arguments: json!({}),
+        targets: Vec::new(),
     });
     let child = SessionId::new("s-2").unwrap();
     bench.apply(Command::Forked { child: child.clone(), skill: skill_id("a") });
@@ -264,6 +267,7 @@ fn h02_what_opens_or_admits_cannot_be_observed() {
             tool: "write".parse().unwrap(),
             arguments: Blob::of("{}"),
             writes: true,
+            approval: None,
         },
         Fact::CallFinished { id: 1, outcome: CallOutcome::Unknown },
         Fact::MenuOpened { menu: "db".into() },

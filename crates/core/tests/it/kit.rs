@@ -99,7 +99,9 @@ pub(crate) struct Bench {
     pub(crate) state: State,
     pub(crate) log: Vec<Event>,
     pub(crate) shelf: Shelf,
-    now: i64,
+    pub(crate) now: i64,
+    /// Actions that were agreed to in an earlier session.
+    pub(crate) standing: BTreeSet<Digest>,
     calls: u64,
 }
 
@@ -122,6 +124,7 @@ impl Bench {
             log: Vec::new(),
             shelf: Shelf::default(),
             now: 1_000,
+            standing: BTreeSet::new(),
             calls: 0,
         };
         let settings = serde_json::to_string(&bench.settings).unwrap();
@@ -153,6 +156,7 @@ impl Bench {
             settings: &self.settings,
             snapshot: &self.snapshot,
             listed: self.listed.as_ref(),
+            standing: &self.standing,
             counter: &count,
         };
         decide(&self.state, &world, Timestamp(self.now), command)
@@ -193,6 +197,7 @@ impl Bench {
             settings: &self.settings,
             snapshot: &self.snapshot,
             listed: self.listed.as_ref(),
+            standing: &self.standing,
             counter: &count,
         };
         project(&self.state, &world, &self.shelf)
@@ -254,6 +259,7 @@ impl Bench {
             disallowed_tools: Vec::new(),
             allowed_tools: Vec::new(),
             permissions: Permissions::default(),
+            bound: std::collections::BTreeMap::new(),
             knowledge: Vec::new(),
             model: None,
             effort: None,
@@ -277,7 +283,12 @@ impl Bench {
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> (Origin, Decision) {
         let origin = self.asks("call");
-        let command = Command::Call { origin: origin.clone(), tool: tool_name(tool), arguments };
+        let command = Command::Call {
+            origin: origin.clone(),
+            tool: tool_name(tool),
+            arguments,
+            targets: Vec::new(),
+        };
         let decision = self.apply(command);
         (origin, decision)
     }
@@ -303,6 +314,7 @@ impl Bench {
                     origin: Origin::user(),
                     tool: tool.clone(),
                     arguments: Value::Null,
+                    targets: Vec::new(),
                 };
                 self.decide(command).intent.is_some()
             })
@@ -321,7 +333,8 @@ pub(crate) fn fold(log: &[Event]) -> State {
 
 /// The code with which a request was refused; empty where it was not.
 pub(crate) fn code(decision: &Decision) -> &str {
-    decision.refusal.as_ref().map_or("", |refusal| refusal.code.as_str())
+    let unanswered = decision.ask.as_ref().map(|ask| &ask.otherwise);
+    decision.refusal.as_ref().or(unanswered).map_or("", |refusal| refusal.code.as_str())
 }
 
 pub(crate) fn answer(decision: &Decision) -> &str {

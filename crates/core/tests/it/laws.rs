@@ -274,7 +274,7 @@ proptest! {
             take(&mut bench, &mut oracle, step)?;
         }
         for name in TOOLS {
-            let command = Command::Call { origin: Origin::user(), tool: tool_name(name), arguments: json!({}) };
+            let command = Command::Call { origin: Origin::user(), tool: tool_name(name), arguments: json!({}), targets: Vec::new() };
             prop_assert_eq!(bench.decide(command).intent.is_some(), oracle.may_call(name), "{}", name);
         }
     }

@@ -53,7 +53,7 @@ fn open_tool(name: &str) -> Vec<Fact> {
 
 fn call(name: &str) -> Vec<Fact> {
     let (tool, arguments) = (ToolName::new(name).unwrap(), Blob::of("{}"));
-    vec![Fact::CallAdmitted { id: 1, tool, arguments, writes: false }]
+    vec![Fact::CallAdmitted { id: 1, tool, arguments, writes: false, approval: None }]
 }
 
 fn refused(request: &str, code: &str) -> Vec<Fact> {

@@ -1,12 +1,13 @@
 //! Commands in the text of a skill: run, or left out and said so, before the text is shown.
 
-use concertina_core::session::{Command, Origin, PreparedSkill, Refusal};
+use concertina_core::session::{Ask, Command, Origin, PreparedSkill, Refusal};
 use concertina_types::{Blob, CallOutcome, Diagnostic, Severity};
 use serde::Serialize;
 
 use super::Session;
 use super::opening::ReadySkill;
 use crate::Cancel;
+use crate::approval::targets_of_command;
 use crate::error::RuntimeError;
 use crate::tools::{CommandRunner, Outcome};
 
@@ -33,7 +34,13 @@ pub struct NeedsApproval {
     pub code: String,
     /// Why it did not run.
     pub reason: String,
+    /// The question that a person can still answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<Ask>,
 }
+
+/// Why a command has no output, and the question that would change that.
+type Unmet = (Refusal, Option<Ask>);
 
 impl Session {
     /// Runs the commands of a skill that it may run and puts their output in place. Each is an effect
@@ -48,21 +55,17 @@ impl Session {
         let mut waiting = Vec::new();
         for command in skill.commands.clone() {
             let ran = match &distrusted {
-                Some(reason) => Err(Refusal::new("UNTRUSTED", reason.as_str())),
-                None if asks_before_commands(&skill) => Err(Refusal::new(
-                    "APPROVAL_NEEDED",
-                    "the skill asks for consent before its commands, and it cannot be given here",
-                )),
+                Some(reason) => Err((Refusal::new("UNTRUSTED", reason.as_str()), None)),
                 None => {
                     self.run_command(&runner, &origin, &skill, &command.command, &options.cancel)?
                 }
             };
-            let refusal = match ran {
+            let (refusal, ask) = match ran {
                 Ok(output) => {
                     outputs.push(output);
                     continue;
                 }
-                Err(refusal) => refusal,
+                Err(unmet) => unmet,
             };
             if options.commands == CommandPolicy::Abort {
                 let text = format!(
@@ -77,7 +80,7 @@ impl Session {
             });
             let mut found =
                 Diagnostic::new("COMMAND_NOT_RUN", Severity::Warning, refusal.message.clone())
-                    .help("let the skill declare it under permissions.execute, or run it by hand");
+                    .help("let the skill declare it under permissions.execute, agree to it, or run it by hand");
             found.line = Some(command.line);
             skill.diagnostics.push(found);
             waiting.push(NeedsApproval {
@@ -85,6 +88,7 @@ impl Session {
                 line: command.line,
                 code: refusal.code,
                 reason: refusal.message,
+                ask,
             });
         }
         Ok(Ok((skill.filled(&outputs), waiting)))
@@ -98,16 +102,22 @@ impl Session {
         skill: &PreparedSkill,
         command: &str,
         cancel: &Cancel,
-    ) -> Result<Result<String, Refusal>, RuntimeError> {
-        let applied = self.apply(&Command::RunCommand {
+    ) -> Result<Result<String, Unmet>, RuntimeError> {
+        let words = concertina_format::expand::split_words(command);
+        let applied = self.apply_asking(&Command::RunCommand {
             origin: origin.clone(),
-            skill: skill.id.clone(),
+            skill: Box::new(skill.clone()),
             command: command.to_owned(),
-            execute: skill.permissions.execute.clone(),
+            targets: targets_of_command(runner.directory(), &words),
         })?;
+        if let Some(ask) = applied.ask {
+            let refusal = self.left_open(origin, &ask)?;
+            return Ok(Err((refusal, Some(ask))));
+        }
         let Some(ticket) = applied.ticket else {
             let refusal = applied.reply.refusal;
-            return Ok(Err(refusal.unwrap_or_else(|| Refusal::new("NOT_RUN", "it was not run"))));
+            let refusal = refusal.unwrap_or_else(|| Refusal::new("NOT_RUN", "it was not run"));
+            return Ok(Err((refusal, None)));
         };
         let id = ticket.id();
         let (outcome, output, result) = match runner.run(ticket, cancel) {
@@ -117,24 +127,17 @@ impl Session {
                     Ok(output.trim_end().to_owned())
                 } else {
                     let last = output.lines().last().unwrap_or_default();
-                    Err(Refusal::new(
-                        "COMMAND_FAILED",
-                        format!("it ended with code {exit}: {last}"),
-                    ))
+                    let text = format!("it ended with code {exit}: {last}");
+                    Err((Refusal::new("COMMAND_FAILED", text), None))
                 };
                 (outcome, output, result)
             }
             Outcome::Failed { code, message, .. } => {
                 let refusal = Refusal::new(code.as_str(), message.as_str());
-                (CallOutcome::Failed { code, message }, String::new(), Err(refusal))
+                (CallOutcome::Failed { code, message }, String::new(), Err((refusal, None)))
             }
         };
         self.apply(&Command::Settle { id, outcome, output })?;
         Ok(result)
     }
-}
-
-/// Whether the skill itself wants a person's consent before its commands run.
-fn asks_before_commands(skill: &PreparedSkill) -> bool {
-    skill.permissions.confirm.iter().any(|what| matches!(what.as_str(), "execute" | "*"))
 }

@@ -103,6 +103,15 @@ impl Session {
     fn open_ready(&mut self, ready: ReadySkill) -> Result<Reply, RuntimeError> {
         let (origin, options) = (ready.origin.clone(), ready.options.clone());
         let request = format!("open skill:{}", ready.skill.id);
+        // Before anything of it runs.
+        let may = Command::MayOpen { origin: origin.clone(), skill: Box::new(ready.skill.clone()) };
+        let may = self.apply_asking(&may)?;
+        if let Some(ask) = &may.ask {
+            return self.unanswered(origin, ask);
+        }
+        if may.reply.refusal.is_some() {
+            return Ok(may.reply);
+        }
         let (skill, needs_approval) = match self.run_commands(ready)? {
             Ok(ran) => ran,
             Err(refusal) => return self.refuse(origin, request, refusal.code, refusal.message),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use concertina_core::catalog::search::{
     Answer, Explanation, Field, Hit, Index, Kind, Prior, Query, SearchDocument, SearchDocumentMeta,
 };
-use concertina_core::session::{Command, Origin, Refusal, Shown, menus, visibility};
+use concertina_core::session::{Command, Origin, Refusal, Shown, asks, meant, menus, visibility};
 use concertina_format::expand::Profile;
 use concertina_types::{
     Blob, CallId, CallOutcome, DisclosureKind, LineRange, Ref, SkillId, Subject, ToolName, limits,
@@ -24,7 +24,7 @@ use crate::error::RuntimeError;
 use crate::find::{FindRequest, Found, Indexes, example_documents, section_documents};
 use crate::semantic::{CatalogueMeaning, Likenesses, Note};
 use crate::stats::Learned;
-use crate::tools::Outcome;
+use crate::tools::{Outcome, Toolbox};
 use crate::workspace::Workspace;
 
 /// How something is opened.
@@ -506,8 +506,21 @@ impl Session {
         arguments: Value,
         cancel: &Cancel,
     ) -> Result<Reply, RuntimeError> {
-        match self.admit(origin.clone(), tool, arguments)? {
+        let admission = self.admit(workspace.toolbox(), origin.clone(), tool, arguments)?;
+        self.carry_out(workspace, origin, admission, cancel)
+    }
+
+    /// Runs what was admitted, and tells the asker what came of it.
+    pub(super) fn carry_out(
+        &mut self,
+        workspace: &Workspace,
+        origin: Origin,
+        admission: Admission,
+        cancel: &Cancel,
+    ) -> Result<Reply, RuntimeError> {
+        match admission {
             Admission::Answered(reply) => Ok(*reply),
+            Admission::Asked(ask) => self.unanswered(origin, &ask),
             Admission::Admitted(ticket) => {
                 let id = ticket.id();
                 let outcome = workspace.toolbox().run(ticket, cancel);
@@ -521,6 +534,7 @@ impl Session {
     /// [`Session::finish`]. In between, the session is free for others.
     pub fn admit(
         &mut self,
+        toolbox: &Toolbox,
         origin: Origin,
         tool: &str,
         arguments: Value,
@@ -533,10 +547,15 @@ impl Session {
                 return Ok(Admission::Answered(Box::new(reply)));
             }
         };
-        let applied = self.apply(&Command::Call { origin, tool, arguments })?;
-        Ok(match applied.ticket {
-            Some(ticket) => Admission::Admitted(ticket),
-            None => Admission::Answered(Box::new(applied.reply)),
+        let asks = meant(&self.state, &self.world(), &tool)
+            .filter(|entry| !asks(&self.state, &self.world(), entry).is_empty());
+        let targets = asks.map(|entry| toolbox.targets(&entry.name, &arguments));
+        let targets = targets.unwrap_or_default();
+        let applied = self.apply_asking(&Command::Call { origin, tool, arguments, targets })?;
+        Ok(match (applied.ticket, applied.ask) {
+            (Some(ticket), _) => Admission::Admitted(ticket),
+            (None, Some(ask)) => Admission::Asked(Box::new(ask)),
+            (None, None) => Admission::Answered(Box::new(applied.reply)),
         })
     }
 

@@ -1,9 +1,10 @@
 //! Tools that are programs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use concertina_format::config::Exec;
+use concertina_types::canonical_json;
 use serde_json::Value;
 
 use super::Outcome;
@@ -28,6 +29,24 @@ impl ExecTool {
         Self { definition, environment }
     }
 
+    /// What a call with `arguments` really means.
+    pub(super) fn targets(&self, arguments: &Value, workspace: &Path) -> Vec<(String, String)> {
+        let directory = self.directory(workspace);
+        let none = serde_json::Map::new();
+        let argv = self.definition.fill(arguments.as_object().unwrap_or(&none));
+        let mut targets = vec![("runs".to_owned(), canonical_json(&Value::from(argv)))];
+        targets.push(("in".to_owned(), directory.display().to_string()));
+        targets.extend(crate::approval::targets(&directory, arguments, &self.definition.argv));
+        targets
+    }
+
+    fn directory(&self, workspace: &Path) -> PathBuf {
+        match &self.definition.cwd {
+            Some(cwd) => workspace.join(cwd),
+            None => workspace.to_owned(),
+        }
+    }
+
     pub(super) fn run(
         &self,
         arguments: &Value,
@@ -37,10 +56,7 @@ impl ExecTool {
     ) -> Outcome {
         let none = serde_json::Map::new();
         let argv = self.definition.fill(arguments.as_object().unwrap_or(&none));
-        let directory = match &self.definition.cwd {
-            Some(cwd) => workspace.join(cwd),
-            None => workspace.to_owned(),
-        };
+        let directory = self.directory(workspace);
         let invocation = Invocation {
             argv,
             directory,

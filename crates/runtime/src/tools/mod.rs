@@ -19,6 +19,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::Cancel;
+use crate::approval::targets;
 use crate::upstream::{Call, Caller, Nobody, Upstreams};
 
 pub(crate) use define::define;
@@ -200,6 +201,14 @@ impl Toolbox {
         }
     }
 
+    /// What a call of `tool` really means: where its paths lead, what the files that it runs hold.
+    pub(crate) fn targets(&self, tool: &ToolName, arguments: &Value) -> Vec<(String, String)> {
+        match self.runners.get(tool) {
+            Some(Runner::Exec(program)) => program.targets(arguments, &self.workspace),
+            Some(Runner::Sqlite(_)) | None => targets(&self.workspace, arguments, &[]),
+        }
+    }
+
     /// What runs commands of skills, as it is now.
     pub(crate) fn command_runner(&self) -> CommandRunner {
         CommandRunner {
@@ -225,6 +234,11 @@ impl std::fmt::Debug for CommandRunner {
 }
 
 impl CommandRunner {
+    /// Where commands run.
+    pub(crate) fn directory(&self) -> &std::path::Path {
+        &self.directory
+    }
+
     /// Runs the command of a skill that `ticket` admits: its argument vector, in the workspace.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
     pub(crate) fn run(&self, ticket: Ticket, cancel: &Cancel) -> Outcome {

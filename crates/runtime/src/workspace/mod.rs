@@ -20,6 +20,7 @@ use concertina_format::skill::{Document, Mode, Origin, Parsed, parse};
 use concertina_store::{ContentStore, Store};
 use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens};
 
+use crate::approval::{Hook, Standing};
 use crate::doctor::Around;
 use crate::error::RuntimeError;
 use crate::find::{Indexed, Indexes};
@@ -102,6 +103,8 @@ impl LoadedSkill {
 /// A directory with its settings, skills and tools.
 pub struct Workspace {
     root: PathBuf,
+    /// Where state lives.
+    home: PathBuf,
     loaded: Loaded,
     settings: Settings,
     /// Where the record of trust is kept, and what it says. None where whoever opened the workspace
@@ -181,6 +184,7 @@ impl Workspace {
             settings_trusted: false,
             gathered: Gathered::default(),
             root,
+            home: options.home.clone(),
             loaded,
             settings,
             trust,
@@ -228,6 +232,17 @@ impl Workspace {
     /// The catalogue as last seen.
     pub fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
+    }
+
+    /// Where consent for good is kept.
+    pub fn standing(&self) -> Standing {
+        Standing::below(&self.home)
+    }
+
+    /// The program that answers questions before a person does, where the settings name one.
+    pub fn hook(&self) -> Option<Hook> {
+        let argv = &self.loaded.config.trust.approver;
+        (!argv.is_empty()).then(|| Hook::new(argv.clone()))
     }
 
     /// What runs tools.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use concertina_core::session::{Answer, Origin, Refusal, State, evolve};
 use concertina_runtime::agent::{Agent, Silent};
+use concertina_runtime::approval::Beforehand;
 use concertina_runtime::llm::Model;
 use concertina_runtime::llm::script::Script;
 use concertina_runtime::{
@@ -134,6 +135,13 @@ pub(crate) fn settle() {
 
 pub(crate) fn begin(workspace: &mut Workspace) -> Session {
     Session::create(workspace, Store::memory(), Started::default()).unwrap()
+}
+
+/// A session whose person agrees beforehand to whatever asks.
+pub(crate) fn agreeing(workspace: &mut Workspace) -> Session {
+    let mut session = begin(workspace);
+    session.ask_by(std::sync::Arc::new(Beforehand));
+    session
 }
 
 /// The state that the whole log makes.

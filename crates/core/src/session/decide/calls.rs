@@ -8,21 +8,30 @@ use concertina_types::{
 use serde_json::Value;
 
 use super::super::answer::Refusal;
+use super::super::approval::{Action, escaped};
 use super::super::command::Origin;
+use super::super::skill::PreparedSkill;
 use super::super::state::State;
 use super::super::ticket::Intent;
-use super::super::visibility::{self, visible_tools};
+use super::super::visibility::{self, asks, visible_tools};
+use super::consent::Consent;
 use super::draft::{Deciding, actor};
 use crate::catalog::search::nearest_names;
 use crate::catalog::{Danger, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
-use crate::policy::{Effect, allowed_command};
+use crate::policy::{CommandRefused, Effect, Reason, allowed_command};
 
 /// What stands before the skill's name where a log names who ran a command.
 const COMMAND_GROUP: &str = "command";
 
 impl<'a> Deciding<'a> {
-    pub(super) fn call(&mut self, origin: &Origin, name: &ToolName, arguments: Value) {
+    pub(super) fn call(
+        &mut self,
+        origin: &Origin,
+        name: &ToolName,
+        arguments: Value,
+        targets: Vec<(String, String)>,
+    ) {
         let request = format!("call {name}");
         let tool = match self.callable(self.state, name) {
             Ok(tool) => tool,
@@ -48,59 +57,117 @@ impl<'a> Deciding<'a> {
             };
             return self.refuse(origin, request, Refusal::new("BAD_ARGUMENTS", text));
         }
-        let id = self.state.calls + 1;
+        if let Some(refusal) = outside_scope(self.state, tool, &arguments) {
+            return self.refuse(origin, request, refusal);
+        }
+        let consent = match asks(self.state, self.world, tool).into_iter().next() {
+            None => Consent::None,
+            Some(why) => {
+                let action = action(tool, &arguments, targets);
+                let text = format!("{}; it was not run", why.text);
+                let otherwise = Refusal::new("APPROVAL_NEEDED", text);
+                self.consent(origin, &action, &why, otherwise)
+            }
+        };
+        let approval = match consent {
+            Consent::None => None,
+            Consent::Given(id) => Some(id),
+            Consent::Asked => return,
+            Consent::Refused(refusal) => return self.refuse(origin, request, refusal),
+        };
         let writes = tool.danger != Danger::Safe;
+        self.admit(origin, name, arguments, writes, approval);
+    }
+
+    /// Records the intent, from which alone a ticket can be had.
+    fn admit(
+        &mut self,
+        origin: &Origin,
+        tool: ToolName,
+        arguments: Value,
+        writes: bool,
+        approval: Option<String>,
+    ) {
+        let id = self.state.calls + 1;
         let text = canonical_json(&arguments);
+        let recorded = Blob::of(&text);
         let fact =
-            Fact::CallAdmitted { id, tool: name.clone(), arguments: Blob::of(&text), writes };
+            Fact::CallAdmitted { id, tool: tool.clone(), arguments: recorded, writes, approval };
         self.keep(text);
         self.fact(actor(origin), fact);
-        self.decision.intent = Some(Intent { id, tool: name, arguments, writes });
+        self.decision.intent = Some(Intent { id, tool, arguments, writes });
     }
 
     /// A command in the text of a skill, to be run before the text is shown. It is an effect like any
-    /// other: allowed by what the skill declares, recorded before it runs.
+    /// other: allowed by what the skill declares, recorded before it runs. What is not declared is asked
+    /// for, as the least that would have to be.
     pub(super) fn run_command(
         &mut self,
         origin: &Origin,
-        skill: &SkillId,
+        skill: &PreparedSkill,
         command: &str,
-        execute: &[String],
+        targets: Vec<(String, String)>,
     ) {
-        let request = format!("run `{command}` of skill:{skill}");
+        let id = &skill.id;
+        let request = format!("run `{command}` of skill:{id}");
         // Nothing runs for a skill that would stay closed.
-        if let Err(refusal) = self.openable(origin, skill) {
+        if let Err(refusal) = self.openable(origin, id) {
             return self.decline(origin, request, refusal);
         }
-        let Some(tool) = command_tool(skill) else {
-            let text = format!("skill:{skill} has too long a name for its commands to run");
+        let Some(tool) = command_tool(id) else {
+            let text = format!("skill:{id} has too long a name for its commands to run");
             return self.decline(origin, request, Refusal::new("BAD_REF", text));
         };
-        let verdict = visibility::command(self.state, self.world, skill, &tool);
-        if let (Effect::Ask | Effect::Deny, Some(reason)) =
-            (verdict.effect, verdict.reasons.first())
-        {
+        let verdict = visibility::command(self.state, self.world, id, &tool);
+        let reason = verdict.reasons.into_iter().next();
+        if let (Effect::Deny, Some(reason)) = (verdict.effect, &reason) {
             let refusal = Refusal::new(reason.code.clone(), reason.text.clone());
             return self.decline(origin, request, refusal);
         }
-        let argv = match allowed_command(execute, command) {
-            Ok(argv) => argv,
+        let (argv, why, otherwise) = match allowed_command(&skill.permissions.execute, command) {
+            Ok(argv) if verdict.effect == Effect::Ask => {
+                let why = reason
+                    .unwrap_or_else(|| Reason::new("POLICY_ASKS", "a rule asks first", "policy"));
+                let otherwise = Refusal::new("APPROVAL_NEEDED", why.text.clone());
+                (argv, Some(why), otherwise)
+            }
+            Ok(argv) => {
+                let why = asks_before_commands(skill);
+                let text = "the skill asks for consent before its commands";
+                (argv, why, Refusal::new("APPROVAL_NEEDED", text))
+            }
+            Err(CommandRefused::NotCovered(_)) => {
+                let argv = concertina_format::expand::split_words(command);
+                let text = format!("no pattern of permissions.execute covers `{command}`");
+                let why =
+                    format!("{text}; the least that would: execute: [{}]", Value::from(command));
+                let why = Reason::new("NOT_COVERED", why, format!("skill:{id}"));
+                (argv, Some(why), Refusal::new("NOT_COVERED", text))
+            }
             Err(refused) => {
-                return self.decline(
-                    origin,
-                    request,
-                    Refusal::new(refused.code(), refused.to_string()),
-                );
+                let refusal = Refusal::new(refused.code(), refused.to_string());
+                return self.decline(origin, request, refusal);
             }
         };
-        let id = self.state.calls + 1;
-        let arguments = serde_json::json!({ "argv": argv });
-        let text = canonical_json(&arguments);
-        let fact =
-            Fact::CallAdmitted { id, tool: tool.clone(), arguments: Blob::of(&text), writes: true };
-        self.keep(text);
-        self.fact(actor(origin), fact);
-        self.decision.intent = Some(Intent { id, tool, arguments, writes: true });
+        let consent = match why {
+            None => Consent::None,
+            Some(why) => {
+                let mut details = vec![
+                    ("skill".to_owned(), format!("{id} ({})", skill.digest.short())),
+                    ("argv".to_owned(), canonical_json(&Value::from(argv.clone()))),
+                ];
+                details.extend(targets);
+                let action = Action { request: request.clone(), details, phrase: None };
+                self.consent(origin, &action, &why, otherwise)
+            }
+        };
+        let approval = match consent {
+            Consent::None => None,
+            Consent::Given(id) => Some(id),
+            Consent::Asked => return,
+            Consent::Refused(refusal) => return self.decline(origin, request, refusal),
+        };
+        self.admit(origin, tool, serde_json::json!({ "argv": argv }), true, approval);
     }
 
     /// A command of a skill ended: its output goes into the text of the skill, not into an answer.
@@ -117,7 +184,7 @@ impl<'a> Deciding<'a> {
         self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
     }
 
-    /// The tool called `name`, where it is visible and needs no consent, or why it cannot be called.
+    /// The tool called `name`, where it is visible, or why it cannot be called.
     pub(super) fn callable(
         &self,
         state: &State,
@@ -140,13 +207,7 @@ impl<'a> Deciding<'a> {
         let verdict = visibility::tool(state, self.world, tool);
         let text = verdict.reasons.first().map(|reason| reason.text.clone()).unwrap_or_default();
         match verdict.effect {
-            Effect::Allow => Ok(tool),
-            Effect::Ask => {
-                let text = format!(
-                    "{text}; consent cannot be given here, so it was not run; whoever wrote the rule can change it"
-                );
-                Err(Refusal::new("APPROVAL_NEEDED", text))
-            }
+            Effect::Allow | Effect::Ask => Ok(tool),
             Effect::Deny => Err(Refusal::new("NOT_VISIBLE", text)),
         }
     }
@@ -188,6 +249,65 @@ impl<'a> Deciding<'a> {
                 self.answer(origin, text, true, Vec::new());
             }
         }
+    }
+}
+
+/// Whether the skill itself wants a person's consent before its commands run.
+fn asks_before_commands(skill: &PreparedSkill) -> Option<Reason> {
+    let mut confirm = skill.permissions.confirm.iter();
+    confirm.any(|what| matches!(what.as_str(), "execute" | "*")).then(|| {
+        let text = format!("skill:{} asks for consent before its commands", skill.id);
+        Reason::new("CONFIRM", text, format!("skill:{}", skill.id))
+    })
+}
+
+/// Why a call goes beyond what the open skills that claim its tool were opened for, where it does: a
+/// parameter that stands in a scope of a skill binds every argument of its name. One skill that lets it
+/// through is enough.
+fn outside_scope(state: &State, tool: &ToolEntry, arguments: &Value) -> Option<Refusal> {
+    let mut first = None;
+    for open in state.open.iter().filter(|open| open.claims(&tool.name)) {
+        let strays = |(name, bound): &(&String, &Value)| {
+            arguments.get(name.as_str()).is_some_and(|given| given != *bound)
+        };
+        let (name, bound) = open.opened.bound.iter().find(strays)?;
+        first.get_or_insert_with(|| {
+            let text = format!(
+                "skill:{} was opened for {name} = {bound}, and this call has another; open it again for that one",
+                open.opened.id
+            );
+            Refusal::new("OUTSIDE_SCOPE", text)
+        });
+    }
+    first
+}
+
+/// The call of `tool` as a person is shown it.
+fn action(tool: &ToolEntry, arguments: &Value, targets: Vec<(String, String)>) -> Action {
+    let mut details = Vec::new();
+    if let Some(server) = &tool.server {
+        details.push(("server".to_owned(), server.clone()));
+    }
+    for (name, value) in arguments.as_object().into_iter().flatten() {
+        let value = value.as_str().map_or_else(|| canonical_json(value), str::to_owned);
+        details.push((name.clone(), value));
+    }
+    details.extend(targets);
+    details.push(("definition".to_owned(), tool.digest.short()));
+    Action {
+        request: format!("call {}", tool.name),
+        phrase: (tool.danger == Danger::Destructive).then(|| phrase(tool, arguments)),
+        details,
+    }
+}
+
+/// What has to be typed for a call that destroys: the tool, and its first argument where that is a name.
+fn phrase(tool: &ToolEntry, arguments: &Value) -> String {
+    let first = arguments.as_object().and_then(|map| map.values().find_map(Value::as_str));
+    let target = first.filter(|text| text.len() <= 60 && escaped(text) == **text);
+    match target.map(str::trim).filter(|text| !text.is_empty()) {
+        Some(target) => format!("{} {target}", tool.name),
+        None => tool.name.to_string(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::context::disarm;
 pub(super) struct Deciding<'a> {
     pub(super) state: &'a State,
     pub(super) world: &'a World<'a>,
-    now: Timestamp,
+    pub(super) now: Timestamp,
     step: u32,
     turn: u32,
     pub(super) decision: Decision,
