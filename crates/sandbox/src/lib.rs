@@ -34,6 +34,7 @@ mod error;
 mod finished;
 mod gate;
 mod machine;
+pub mod network;
 mod tier;
 
 #[cfg(target_os = "linux")]

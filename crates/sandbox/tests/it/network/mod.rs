@@ -1,0 +1,6 @@
+//! The proxy, over real sockets.
+
+mod ends;
+mod kit;
+mod requests;
+mod targets;
