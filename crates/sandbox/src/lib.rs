@@ -51,5 +51,5 @@ pub use error::SandboxError;
 pub use finished::Finished;
 pub use gate::Gate;
 pub use machine::{Machine, Namespaces};
-pub use system::{probe, run};
+pub use system::{probe, run, started_by};
 pub use tier::{Choice, Substitute, choose};
