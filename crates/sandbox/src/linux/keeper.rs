@@ -10,10 +10,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
+use super::child;
 use super::control::{self, Stage};
 use super::prepared::Prepared;
 use super::raw::{self, Setting};
-use super::child;
 
 /// Runs the program and ends with it.
 pub(super) fn main(prepared: &mut Prepared) -> ! {
@@ -51,15 +51,13 @@ fn begin(prepared: &mut Prepared) -> Result<(libc::pid_t, OwnedFd), (Stage, Errn
     }
     // In this memory is everything that the caller has.
     raw::set(Setting::Dumpable, 0).map_err(at(Stage::Session))?;
-    let signals =
-        raw::signals(&[libc::SIGCHLD, libc::SIGTERM]).map_err(at(Stage::Session))?;
+    let signals = raw::signals(&[libc::SIGCHLD, libc::SIGTERM]).map_err(at(Stage::Session))?;
     let namespaces = prepared.inner;
     let argument = ptr::from_mut(prepared);
     // SAFETY: the stack is a part of what `main` is given, and `main` does not touch it but as a stack.
-    let program = unsafe {
-        raw::spawn(&mut (*argument).stack, namespaces, child::main, argument.cast())
-    }
-    .map_err(at(Stage::Fork))?;
+    let program =
+        unsafe { raw::spawn(&mut (*argument).stack, namespaces, child::main, argument.cast()) }
+            .map_err(at(Stage::Fork))?;
     Ok((program, signals))
 }
 

@@ -7,8 +7,7 @@ use std::os::fd::{FromRawFd as _, IntoRawFd as _, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{
-    CWD, FileType, Mode, OFlags, ResolveFlags, fchmod, fstat, mkdirat, openat, openat2,
-    symlinkat,
+    CWD, FileType, Mode, OFlags, ResolveFlags, fchmod, fstat, mkdirat, openat, openat2, symlinkat,
 };
 use rustix::io::Errno;
 use rustix::mount::{
@@ -17,8 +16,8 @@ use rustix::mount::{
 };
 
 use super::grant::Identity;
-use super::raw;
 use super::plan::{Hold, Plan, Source, Step};
+use super::raw;
 
 /// What temporary files may take, in bytes: they are held in memory.
 const SCRATCH: &CStr = c"256m";

@@ -19,7 +19,8 @@ use super::seccomp::{self, Instruction, Profile};
 use super::view::{View, Wanted};
 use super::{baseline, child, ruleset};
 use crate::{
-    Choice, Confinement, Gate, Machine, Namespaces, Network, Program, SandboxError, Substitute, Tier,
+    Choice, Confinement, Gate, Machine, Namespaces, Network, Program, SandboxError, Substitute,
+    Tier,
 };
 
 /// Files that a program may have open at once: what systems give by default.
@@ -233,9 +234,7 @@ impl Prepared {
 }
 
 fn may_start(grants: &[Grant], file: &Path) -> bool {
-    grants
-        .iter()
-        .any(|grant| grant.access == Access::Execute && file.starts_with(&grant.path))
+    grants.iter().any(|grant| grant.access == Access::Execute && file.starts_with(&grant.path))
 }
 
 fn limits(machine: &Machine, confinement: &Confinement) -> Vec<(u32, u64)> {

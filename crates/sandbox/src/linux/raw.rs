@@ -166,8 +166,7 @@ pub(super) fn loopback(address: SocketAddrV4, backlog: c_int) -> Result<OwnedFd>
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     let asking = socket(libc::SOCK_DGRAM)?;
     // SAFETY: this request reads an `ifreq`.
-    let answer =
-        unsafe { libc::ioctl(asking.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
+    let answer = unsafe { libc::ioctl(asking.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
     checked(answer.into())?;
 
     let listener = socket(libc::SOCK_STREAM)?;
@@ -179,8 +178,7 @@ pub(super) fn loopback(address: SocketAddrV4, backlog: c_int) -> Result<OwnedFd>
     };
     let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
     // SAFETY: the address is as long as is said.
-    let answer =
-        unsafe { libc::bind(listener.as_raw_fd(), (&raw const address).cast(), length) };
+    let answer = unsafe { libc::bind(listener.as_raw_fd(), (&raw const address).cast(), length) };
     checked(answer.into())?;
     // SAFETY: a descriptor and a number.
     checked(unsafe { libc::listen(listener.as_raw_fd(), backlog) }.into())?;
@@ -189,9 +187,8 @@ pub(super) fn loopback(address: SocketAddrV4, backlog: c_int) -> Result<OwnedFd>
 
 fn socket(kind: c_int) -> Result<OwnedFd> {
     // SAFETY: three numbers.
-    let socket = checked(
-        unsafe { libc::socket(libc::AF_INET, kind | libc::SOCK_CLOEXEC, 0) }.into(),
-    )?;
+    let socket =
+        checked(unsafe { libc::socket(libc::AF_INET, kind | libc::SOCK_CLOEXEC, 0) }.into())?;
     // SAFETY: the kernel opened it for this call, and nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(socket as RawFd) })
 }

@@ -14,9 +14,9 @@ use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::control::{self, Message};
+use super::keeper;
 use super::prepared::{self, Ends, Prepared};
 use super::raw::{self, Forked};
-use super::keeper;
 use crate::{Choice, Confinement, Finished, Gate, Limits, Machine, Program, SandboxError};
 
 /// How often it is asked whether to stop.

@@ -1,4 +1,4 @@
 #![cfg(test)]
 //! Tests of the sandbox.
 
-mod network;
+mod proxy;

@@ -262,11 +262,7 @@ const COMMON: &[Rule] = &[
     ),
     rule(
         &[libc::SYS_mknodat],
-        &[Test::In {
-            argument: 2,
-            mask: libc::S_IFMT,
-            values: &[libc::S_IFCHR, libc::S_IFBLK],
-        }],
+        &[Test::In { argument: 2, mask: libc::S_IFMT, values: &[libc::S_IFCHR, libc::S_IFBLK] }],
         DENIED,
     ),
     #[cfg(target_arch = "x86_64")]
@@ -284,11 +280,7 @@ const COMMON: &[Rule] = &[
     #[cfg(target_arch = "x86_64")]
     rule(
         &[libc::SYS_mknod],
-        &[Test::In {
-            argument: 1,
-            mask: libc::S_IFMT,
-            values: &[libc::S_IFCHR, libc::S_IFBLK],
-        }],
+        &[Test::In { argument: 1, mask: libc::S_IFMT, values: &[libc::S_IFCHR, libc::S_IFBLK] }],
         DENIED,
     ),
     // A pair of sockets is a pipe that goes both ways. One for datagrams could be pointed at other

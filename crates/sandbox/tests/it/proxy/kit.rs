@@ -123,8 +123,7 @@ impl Running {
     pub(crate) fn authorization(&self) -> String {
         let environment = self.proxy.environment(self.address);
         let (_, url) = environment.iter().find(|(name, _)| name == "HTTPS_PROXY").unwrap();
-        let userinfo = url.strip_prefix("http://").unwrap().rsplit_once('@').unwrap().0;
-        format!("Proxy-Authorization: Basic {}\r\n", base64(userinfo.as_bytes()))
+        leads_to(url).1
     }
 
     /// A connection of somebody who waits no longer than tests do.
@@ -292,6 +291,13 @@ pub(crate) fn read_request(socket: &mut TcpStream) -> Vec<u8> {
         }
     }
     heard
+}
+
+/// Where the address of a proxy leads, and the field that shows the token in it.
+pub(crate) fn leads_to(url: &str) -> (String, String) {
+    let (userinfo, address) = url.strip_prefix("http://").unwrap().rsplit_once('@').unwrap();
+    let field = format!("Proxy-Authorization: Basic {}\r\n", base64(userinfo.as_bytes()));
+    (address.to_owned(), field)
 }
 
 fn base64(bytes: &[u8]) -> String {
