@@ -7,6 +7,7 @@ mod claims;
 mod consent;
 mod context;
 mod disclosure;
+mod hosts;
 mod kit;
 mod laws;
 mod listing;

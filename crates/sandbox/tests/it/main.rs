@@ -1,1 +1,4 @@
+#![cfg(test)]
 //! Tests of the sandbox.
+
+mod proxy;

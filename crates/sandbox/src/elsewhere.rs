@@ -1,0 +1,27 @@
+//! Systems whose kernel offers nothing to hold a program with that is built in here.
+
+use crate::{Confinement, Finished, Gate, Machine, Program, SandboxError, choose};
+
+/// What this machine can enforce: nothing.
+pub fn probe() -> Machine {
+    Machine::without_a_sandbox(std::env::consts::OS)
+}
+
+/// Runs nothing: the answer is `SANDBOX_UNAVAILABLE`.
+pub fn run(
+    machine: &Machine,
+    _: &Program,
+    confinement: &Confinement,
+    _: Option<&dyn Gate>,
+    _: &dyn Fn() -> bool,
+) -> Result<Finished, SandboxError> {
+    let help = "run it on Linux".to_owned();
+    Err(choose(confinement, machine)
+        .err()
+        .unwrap_or(SandboxError::Unavailable { missing: machine.kernel.clone(), help }))
+}
+
+/// Every file that has to be in `execute` so that `program` starts: none, since none does.
+pub fn started_by(_: &Program) -> Vec<std::path::PathBuf> {
+    Vec::new()
+}
