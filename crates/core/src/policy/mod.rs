@@ -3,6 +3,7 @@
 mod access;
 mod decision;
 mod execute;
+mod host;
 mod path;
 mod path_pattern;
 mod pattern;
@@ -17,6 +18,10 @@ mod shell;
 pub use access::Access;
 pub use decision::{Decision, Effect, Reason};
 pub use execute::{CommandPattern, CommandRefused, allowed_command, command_words};
+pub use host::{
+    Host, HostError, HostName, HostRule, HostRuleError, NetworkError, NetworkRefused, NetworkRules,
+    not_public,
+};
 pub use path::{FilePath, PathRefused};
 pub use path_pattern::{PathPattern, PathPatternError};
 pub use pattern::{Pattern, PatternError};

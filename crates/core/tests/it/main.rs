@@ -6,6 +6,7 @@ mod calls;
 mod claims;
 mod context;
 mod disclosure;
+mod hosts;
 mod kit;
 mod laws;
 mod listing;
