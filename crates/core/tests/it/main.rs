@@ -13,6 +13,8 @@ mod laws;
 mod listing;
 mod merge;
 mod policy;
+mod policy_access;
+mod policy_resolve;
 mod procedure;
 mod routing;
 mod search;
