@@ -369,6 +369,9 @@ pub enum Fact {
         id: CallId,
         /// How.
         outcome: CallOutcome,
+        /// The tier of the sandbox in which a program ran; none where it was no program, or was not held.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held: Option<String>,
     },
     /// A server was asked for something that is no tool: a prompt, a resource, a completion.
     #[serde(rename = "server.asked")]

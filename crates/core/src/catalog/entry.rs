@@ -218,6 +218,10 @@ pub struct ToolEntry {
     pub server: Option<String>,
     /// What it declares to need.
     pub permissions: Permissions,
+    /// Whether it says nothing of what it needs. A tool of the settings then works in the workspace:
+    /// it reads there, writes there unless it only reads, starts what is installed, reaches no host.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unstated: bool,
     /// The digest of its whole definition.
     pub digest: Digest,
 }

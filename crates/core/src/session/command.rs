@@ -55,6 +55,36 @@ pub struct Unfolded {
     pub result: String,
 }
 
+/// What the arguments of a call really mean: found out by whoever gives the command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Targets {
+    /// Arguments that are paths, and where they really lead.
+    pub paths: Vec<(String, String)>,
+    /// What a person is shown besides the arguments: real paths, digests of what would run. Found out
+    /// only where somebody may have to be asked.
+    pub shown: Vec<(String, String)>,
+}
+
+/// How a program was held while it ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    /// The tier of the sandbox; none where it was no program, or was not held.
+    pub tier: Option<String>,
+    /// What it was kept from.
+    pub refused: Vec<KeptFrom>,
+}
+
+/// Something that a program tried and was kept from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptFrom {
+    /// What: a host, a path.
+    pub object: String,
+    /// A stable code.
+    pub code: String,
+    /// Why, and what would let it through.
+    pub reason: String,
+}
+
 /// One command. Each decision also takes the moment at which it is made.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
@@ -158,9 +188,8 @@ pub enum Command {
         tool: ToolName,
         /// With which arguments.
         arguments: Value,
-        /// What they really mean, where a person may have to be shown it: real paths, digests of what
-        /// would run.
-        targets: Vec<(String, String)>,
+        /// What they really mean.
+        targets: Targets,
     },
     /// Run a command that stands in the text of a skill, before the text is shown.
     RunCommand {
@@ -171,7 +200,7 @@ pub enum Command {
         /// The command as written.
         command: String,
         /// What it really means, as for a call.
-        targets: Vec<(String, String)>,
+        targets: Targets,
     },
     /// Ask a person whether a skill may be opened, where it needs that.
     MayOpen {
@@ -206,6 +235,8 @@ pub enum Command {
         outcome: CallOutcome,
         /// What it printed.
         output: String,
+        /// How it was held, and what it was kept from.
+        held: Held,
     },
     /// Take note of how a call ended.
     Done {
@@ -217,6 +248,8 @@ pub enum Command {
         outcome: CallOutcome,
         /// What it produced, where it produced something.
         output: String,
+        /// How a program was held, and what it was kept from.
+        held: Held,
     },
     /// Take note that a forked skill began.
     Forked {

@@ -78,7 +78,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             let call = PendingCall { tool: tool.clone(), writes: *writes, seq: event.seq };
             state.pending.insert(*id, call);
         }
-        Fact::CallFinished { id, outcome } => {
+        Fact::CallFinished { id, outcome, .. } => {
             state.pending.remove(id);
             if let CallOutcome::Done { output, .. } = outcome {
                 state.evidence.insert(*id, *output);

@@ -6,6 +6,7 @@
 //!
 //! All three are pure. The runtime appends what was decided, and only then runs what was intended.
 
+mod access;
 mod answer;
 mod approval;
 mod claims;
@@ -24,10 +25,11 @@ mod view;
 mod visibility;
 mod world;
 
+pub use access::{access_of_skill, access_of_tool};
 pub use answer::{Answer, Refusal};
 pub use approval::{Action, Answered, Approval, Ask, escaped};
 pub use claims::{Claim, Standing, claims, claims_in};
-pub use command::{Command, Origin, Shown, Unfolded};
+pub use command::{Command, Held, KeptFrom, Origin, Shown, Targets, Unfolded};
 pub use decide::{Decision, decide};
 pub use evolve::evolve;
 pub use project::{Shelf, project};

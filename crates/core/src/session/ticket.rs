@@ -7,6 +7,8 @@
 use concertina_types::{Blob, CallId, Event, Fact, ToolName, canonical_json};
 use serde_json::Value;
 
+use crate::policy::Access;
+
 /// A call that was decided on and is not recorded yet.
 #[derive(Debug)]
 #[must_use = "an intent that is not admitted leaves a call without an outcome"]
@@ -15,6 +17,7 @@ pub struct Intent {
     pub(super) tool: ToolName,
     pub(super) arguments: Value,
     pub(super) writes: bool,
+    pub(super) access: Access,
 }
 
 /// The right to run one call once.
@@ -25,6 +28,7 @@ pub struct Ticket {
     tool: ToolName,
     arguments: Value,
     writes: bool,
+    access: Access,
 }
 
 /// The log does not hold the intent: nothing may run.
@@ -43,7 +47,8 @@ impl Intent {
         if !found {
             return Err(NotRecorded(self.id));
         }
-        Ok(Ticket { id: self.id, tool: self.tool, arguments: self.arguments, writes: self.writes })
+        let Self { id, tool, arguments, writes, access } = self;
+        Ok(Ticket { id, tool, arguments, writes, access })
     }
 }
 
@@ -61,6 +66,11 @@ impl Ticket {
     /// With which arguments: checked against the tool's schema.
     pub fn arguments(&self) -> &Value {
         &self.arguments
+    }
+
+    /// What the effect may do. Whatever carries it out is held to that.
+    pub fn access(&self) -> &Access {
+        &self.access
     }
 
     /// Whether the effect may change something.

@@ -3,7 +3,7 @@
 use concertina_core::catalog::{Danger, ToolEntry};
 use concertina_core::policy::Pattern;
 use concertina_core::session::{
-    Action, Answered, Ask, Command, Decision, Origin, Settings, escaped,
+    Action, Answered, Ask, Command, Decision, Origin, Settings, Targets, escaped,
 };
 use concertina_types::{ApprovalScope, Digest, Fact, Means, Permissions, limits};
 use proptest::prelude::*;
@@ -27,7 +27,8 @@ fn call(bench: &mut Bench, name: &str, arguments: Value) -> Decision {
 
 fn call_at(bench: &mut Bench, name: &str, arguments: Value, targets: &[(&str, &str)]) -> Decision {
     let origin = bench.asks("call");
-    let targets = targets.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+    let shown = targets.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+    let targets = Targets { shown, ..Targets::default() };
     bench.apply(Command::Call { origin, tool: tool_name(name), arguments, targets })
 }
 

@@ -74,6 +74,7 @@ pub(crate) fn tool(name: &str) -> ToolEntry {
         runner: "exec".into(),
         server: None,
         permissions: Permissions::default(),
+        unstated: false,
         digest: Digest::of(name.as_bytes()),
     }
 }
@@ -287,7 +288,7 @@ impl Bench {
             origin: origin.clone(),
             tool: tool_name(tool),
             arguments,
-            targets: Vec::new(),
+            targets: concertina_core::session::Targets::default(),
         };
         let decision = self.apply(command);
         (origin, decision)
@@ -300,7 +301,13 @@ impl Bench {
         let outcome =
             concertina_types::CallOutcome::Done { exit: 0, output: Blob::of(output), dropped: 0 };
         let output = output.to_owned();
-        self.apply(Command::Done { origin, id: ticket.id(), outcome, output })
+        self.apply(Command::Done {
+            origin,
+            id: ticket.id(),
+            outcome,
+            output,
+            held: concertina_core::session::Held::default(),
+        })
     }
 
     /// The names of the tools that a call would be admitted for, found by trying each.
@@ -314,7 +321,7 @@ impl Bench {
                     origin: Origin::user(),
                     tool: tool.clone(),
                     arguments: Value::Null,
-                    targets: Vec::new(),
+                    targets: concertina_core::session::Targets::default(),
                 };
                 self.decide(command).intent.is_some()
             })

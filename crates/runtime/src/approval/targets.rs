@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use concertina_types::Digest;
 use serde_json::Value;
@@ -31,6 +31,44 @@ pub(crate) fn targets(
     }
     found.extend(fixed.iter().filter_map(|word| contents(directory, word)));
     found
+}
+
+/// Names of parameters that are paths, also behind `_`, as in `input_file`. A schema can say so of any other:
+/// `format: path`.
+const PATHS: [&str; 7] = ["path", "paths", "file", "files", "filename", "dir", "directory"];
+
+/// Where the arguments lead that are paths by `schema` or by their name, seen from `directory`.
+pub(crate) fn paths(directory: &Path, schema: &Value, arguments: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (name, value) in arguments.as_object().into_iter().flatten() {
+        let of = |key: &str| schema.get("properties")?.get(name)?.get(key)?.as_str();
+        let last = name.rsplit('_').next().unwrap_or(name).to_lowercase();
+        let is_path = of("format").map_or_else(|| PATHS.contains(&last.as_str()), |f| f == "path");
+        let texts: Vec<&str> = match value {
+            Value::String(text) => vec![text],
+            Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        for text in texts.into_iter().filter(|text| is_path && !text.is_empty()) {
+            found.push((name.clone(), leads_to(directory, text).display().to_string()));
+        }
+    }
+    found
+}
+
+/// The real path of what `text` names. Where a part of it is not there, what follows is taken as it is
+/// written; `..` behind such a part leads nowhere that could be granted.
+fn leads_to(directory: &Path, text: &str) -> PathBuf {
+    let written = directory.join(text);
+    let there = written.ancestors().find_map(|at| Some((at, at.canonicalize().ok()?)));
+    match there {
+        Some((at, real)) => match written.strip_prefix(at) {
+            Ok(rest) if rest.as_os_str().is_empty() => real,
+            Ok(rest) => real.join(rest),
+            Err(_) => written,
+        },
+        None => written,
+    }
 }
 
 /// The same for a command: every word may be a path, and any of them a script.

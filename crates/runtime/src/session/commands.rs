@@ -1,15 +1,19 @@
 //! Commands in the text of a skill: run, or left out and said so, before the text is shown.
 
-use concertina_core::session::{Ask, Command, Origin, PreparedSkill, Refusal};
+use concertina_core::session::{Ask, Command, Origin, PreparedSkill, Refusal, Targets};
 use concertina_types::{Blob, CallOutcome, Diagnostic, Severity};
 use serde::Serialize;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use super::Session;
 use super::opening::ReadySkill;
 use crate::Cancel;
 use crate::approval::targets_of_command;
 use crate::error::RuntimeError;
-use crate::tools::{CommandRunner, Outcome};
+use crate::inside::inside;
+use crate::tools::{CommandRunner, Outcome, kept};
 
 /// What happens where a command may not run, or fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,6 +46,23 @@ pub struct NeedsApproval {
 /// Why a command has no output, and the question that would change that.
 type Unmet = (Refusal, Option<Ask>);
 
+/// What a command may read besides what is declared: the directory of its skill, and files that the pattern
+/// which covers it names in full.
+fn readable(
+    workspace: &Path,
+    directory: Option<&Path>,
+    skill: &PreparedSkill,
+    command: &str,
+) -> Vec<PathBuf> {
+    let words = concertina_format::expand::split_words(command);
+    let patterns = skill.permissions.execute.iter();
+    let named: BTreeSet<String> =
+        patterns.flat_map(|pattern| concertina_format::expand::split_words(pattern)).collect();
+    let files = words.iter().skip(1).filter(|word| named.contains(*word));
+    let files = files.filter_map(|word| inside(workspace, word)).filter(|file| file.is_file());
+    directory.map(Path::to_owned).into_iter().chain(files).collect()
+}
+
 impl Session {
     /// Runs the commands of a skill that it may run and puts their output in place. Each is an effect
     /// with its record before it; none goes to a shell. Where the skill is not what a
@@ -50,14 +71,15 @@ impl Session {
         &mut self,
         ready: ReadySkill,
     ) -> Result<Result<(PreparedSkill, Vec<NeedsApproval>), Refusal>, RuntimeError> {
-        let ReadySkill { origin, mut skill, distrusted, options, runner } = ready;
+        let ReadySkill { origin, mut skill, directory, distrusted, options, runner } = ready;
         let mut outputs = Vec::new();
         let mut waiting = Vec::new();
         for command in skill.commands.clone() {
             let ran = match &distrusted {
                 Some(reason) => Err((Refusal::new("UNTRUSTED", reason.as_str()), None)),
                 None => {
-                    self.run_command(&runner, &origin, &skill, &command.command, &options.cancel)?
+                    let place = (&runner, directory.as_deref());
+                    self.run_command(place, &origin, &skill, &command.command, &options.cancel)?
                 }
             };
             let (refusal, ask) = match ran {
@@ -97,7 +119,7 @@ impl Session {
     /// The output of one command, or why there is none.
     fn run_command(
         &mut self,
-        runner: &CommandRunner,
+        (runner, directory): (&CommandRunner, Option<&Path>),
         origin: &Origin,
         skill: &PreparedSkill,
         command: &str,
@@ -108,7 +130,10 @@ impl Session {
             origin: origin.clone(),
             skill: Box::new(skill.clone()),
             command: command.to_owned(),
-            targets: targets_of_command(runner.directory(), &words),
+            targets: Targets {
+                shown: targets_of_command(runner.directory(), &words),
+                ..Targets::default()
+            },
         })?;
         if let Some(ask) = applied.ask {
             let refusal = self.left_open(origin, &ask)?;
@@ -120,7 +145,10 @@ impl Session {
             return Ok(Err((refusal, None)));
         };
         let id = ticket.id();
-        let (outcome, output, result) = match runner.run(ticket, cancel) {
+        let readable = readable(runner.directory(), directory, skill, command);
+        let outcome = runner.run(ticket, readable, cancel);
+        let held = kept(&outcome);
+        let (outcome, output, result) = match outcome {
             Outcome::Done { exit, output, dropped, .. } => {
                 let outcome = CallOutcome::Done { exit, output: Blob::of(&output), dropped };
                 let result = if exit == 0 {
@@ -137,7 +165,7 @@ impl Session {
                 (CallOutcome::Failed { code, message }, String::new(), Err((refusal, None)))
             }
         };
-        self.apply(&Command::Settle { id, outcome, output })?;
+        self.apply(&Command::Settle { id, outcome, output, held })?;
         Ok(result)
     }
 }

@@ -1,6 +1,9 @@
 //! A skill on its way to being open, and a search on its way to its hits: made ready while the workspace
 //! is at hand, completed without it.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use concertina_core::session::{
     Command, Origin, PreparedSkill, Refusal, Request, Shown, prepare, visibility,
 };
@@ -29,6 +32,8 @@ pub enum Opening {
 pub struct ReadySkill {
     pub(super) origin: Origin,
     pub(super) skill: PreparedSkill,
+    /// The directory that it is in.
+    pub(super) directory: Option<Arc<Path>>,
     /// Why it is not what a person trusted, where it is not.
     pub(super) distrusted: Option<String>,
     pub(super) options: OpenOptions,
@@ -94,7 +99,8 @@ impl Session {
             Err(refusal) => Ok(self.refuse(origin, request, refusal.code, refusal.message)?.into()),
             Ok(skill) => {
                 let (options, runner) = (options.clone(), workspace.toolbox().command_runner());
-                let ready = ReadySkill { origin, skill, distrusted, options, runner };
+                let directory = loaded.directory;
+                let ready = ReadySkill { origin, skill, directory, distrusted, options, runner };
                 Ok(Opening::Ready(Box::new(ready)))
             }
         }

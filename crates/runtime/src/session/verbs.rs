@@ -7,7 +7,9 @@ use std::sync::Arc;
 use concertina_core::catalog::search::{
     Answer, Explanation, Field, Hit, Index, Kind, Prior, Query, SearchDocument, SearchDocumentMeta,
 };
-use concertina_core::session::{Command, Origin, Refusal, Shown, asks, meant, menus, visibility};
+use concertina_core::session::{
+    Command, Origin, Refusal, Shown, Targets, asks, meant, menus, visibility,
+};
 use concertina_format::expand::Profile;
 use concertina_types::{
     Blob, CallId, CallOutcome, DisclosureKind, LineRange, Ref, SkillId, Subject, ToolName, limits,
@@ -24,7 +26,7 @@ use crate::error::RuntimeError;
 use crate::find::{FindRequest, Found, Indexes, example_documents, section_documents};
 use crate::semantic::{CatalogueMeaning, Likenesses, Note};
 use crate::stats::Learned;
-use crate::tools::{Outcome, Toolbox};
+use crate::tools::{Outcome, Toolbox, kept};
 use crate::workspace::Workspace;
 
 /// How something is opened.
@@ -549,8 +551,11 @@ impl Session {
         };
         let asks = meant(&self.state, &self.world(), &tool)
             .filter(|entry| !asks(&self.state, &self.world(), entry).is_empty());
-        let targets = asks.map(|entry| toolbox.targets(&entry.name, &arguments));
-        let targets = targets.unwrap_or_default();
+        let shown = asks.map(|entry| toolbox.targets(&entry.name, &arguments));
+        let paths = meant(&self.state, &self.world(), &tool)
+            .map(|entry| toolbox.paths(entry, &arguments))
+            .unwrap_or_default();
+        let targets = Targets { paths, shown: shown.unwrap_or_default() };
         let applied = self.apply_asking(&Command::Call { origin, tool, arguments, targets })?;
         Ok(match (applied.ticket, applied.ask) {
             (Some(ticket), _) => Admission::Admitted(ticket),
@@ -566,6 +571,7 @@ impl Session {
         id: CallId,
         outcome: Outcome,
     ) -> Result<Reply, RuntimeError> {
+        let held = kept(&outcome);
         let (outcome, output) = match outcome {
             Outcome::Done { exit, output, dropped, .. } => {
                 (CallOutcome::Done { exit, output: Blob::of(&output), dropped }, output)
@@ -580,7 +586,7 @@ impl Session {
             }
             CallOutcome::Done { .. } | CallOutcome::Unknown => None,
         };
-        let mut reply = self.apply(&Command::Done { origin, id, outcome, output })?.reply;
+        let mut reply = self.apply(&Command::Done { origin, id, outcome, output, held })?.reply;
         // A call that was admitted and not done is still a request that was not met.
         reply.refusal = reply.refusal.or(failure);
         Ok(reply)

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use concertina_core::policy::Access;
 use concertina_format::config::Exec;
 use concertina_types::canonical_json;
 use serde_json::Value;
@@ -40,7 +41,7 @@ impl ExecTool {
         targets
     }
 
-    fn directory(&self, workspace: &Path) -> PathBuf {
+    pub(super) fn directory(&self, workspace: &Path) -> PathBuf {
         match &self.definition.cwd {
             Some(cwd) => workspace.join(cwd),
             None => workspace.to_owned(),
@@ -50,6 +51,7 @@ impl ExecTool {
     pub(super) fn run(
         &self,
         arguments: &Value,
+        access: Access,
         executor: &dyn Executor,
         workspace: &Path,
         cancel: &Cancel,
@@ -59,10 +61,14 @@ impl ExecTool {
         let directory = self.directory(workspace);
         let invocation = Invocation {
             argv,
-            directory,
             environment: self.environment.clone(),
             timeout: Duration::from_secs(self.definition.timeout_s),
             output_bytes: self.definition.output_bytes,
+            access,
+            // A script or a file that the settings name is part of the tool.
+            readable: self.definition.argv.iter().map(|word| directory.join(word)).collect(),
+            keeps_home: self.definition.env.iter().any(|name| name == "HOME"),
+            directory,
         };
         run(&invocation, executor, cancel)
     }
@@ -105,7 +111,8 @@ pub(super) fn run(invocation: &Invocation, executor: &dyn Executor, cancel: &Can
                 output.push_str("[standard error]\n");
                 output.push_str(&errors);
             }
-            Outcome::done(done.exit, output, done.dropped)
+            let (exit, dropped, held) = (done.exit, done.dropped, done.held);
+            Outcome::Done { exit, output, dropped, attached: None, held }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A new kind of tool is a new file here, a variant of [`Runner`], and a `kind` in the settings.
 //! Nothing runs without a [`Ticket`], and a ticket is consumed by the run.
 
+mod confined;
 mod define;
 mod exec;
 mod executor;
@@ -13,19 +14,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use concertina_core::session::Ticket;
+use concertina_core::catalog::ToolEntry;
+use concertina_core::session::{Held as HeldBack, KeptFrom, Ticket};
 use concertina_types::{ToolName, limits};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::Cancel;
-use crate::approval::targets;
+use crate::approval::{paths, targets};
 use crate::upstream::{Call, Caller, Nobody, Upstreams};
 
+pub use confined::{SandboxExecutor, executor, machine};
 pub(crate) use define::define;
 pub use exec::ExecTool;
 pub(crate) use exec::environment;
-pub use executor::{Execution, ExecutionError, Executor, Invocation, PlainExecutor};
+pub use executor::{
+    Execution, ExecutionError, Executor, Held, Invocation, PlainExecutor, RefusedHost,
+};
 pub use sqlite::SqliteTool;
 
 /// How a run ended.
@@ -41,6 +46,8 @@ pub enum Outcome {
         dropped: u64,
         /// What came besides text, for whoever can pass it on.
         attached: Option<Box<Attached>>,
+        /// How a program was held.
+        held: Option<Held>,
     },
     /// It did not run, or was stopped.
     Failed {
@@ -95,13 +102,50 @@ impl Running {
 impl Outcome {
     /// It ran to its end and gave text only.
     pub fn done(exit: i32, output: impl Into<String>, dropped: u64) -> Self {
-        Self::Done { exit, output: output.into(), dropped, attached: None }
+        Self::Done { exit, output: output.into(), dropped, attached: None, held: None }
     }
 
     /// It did not run, or was stopped.
     pub fn failed(code: &str, message: impl Into<String>) -> Self {
         Self::Failed { code: code.to_owned(), message: message.into(), error: None }
     }
+}
+
+/// How a program was held, and what it was kept from: hosts, by what the proxy says, and files, by what
+/// the program itself says of them.
+pub(crate) fn kept(outcome: &Outcome) -> HeldBack {
+    let Outcome::Done { exit, output, held: Some(held), .. } = outcome else {
+        return HeldBack::default();
+    };
+    let hosts = held.refused.iter().map(|host| KeptFrom {
+        object: host.host.clone(),
+        code: host.code.clone(),
+        reason: host.reason.clone(),
+    });
+    let mut refused: Vec<KeptFrom> = hosts.collect();
+    if *exit != 0 {
+        refused.extend(output.lines().filter_map(denied).take(DENIALS_TOLD));
+    }
+    HeldBack { tier: Some(held.tier.clone()), refused }
+}
+
+/// Complaints of one program that are put on the record: the first say what the others do.
+const DENIALS_TOLD: usize = 20;
+
+/// What a program says that it was denied, where a line says so: `cat: /etc/shadow: Permission denied`.
+fn denied(line: &str) -> Option<KeptFrom> {
+    const WORDS: [&str; 3] =
+        ["Permission denied", "Operation not permitted", "Read-only file system"];
+    let (before, word) =
+        WORDS.iter().find_map(|word| line.split_once(word).map(|(before, _)| (before, word)))?;
+    let object = before.trim_end_matches([' ', ':', '(']).rsplit(": ").next().unwrap_or_default();
+    let object = object.trim_matches(['\'', '"', '‘', '’', '`', ' ']);
+    let object: String = object.chars().take(limits::REF_BYTES / 4).collect();
+    Some(KeptFrom {
+        reason: format!("the program says: {word}; what it may reach is in its `permissions`"),
+        code: "SANDBOX_REFUSED".to_owned(),
+        object,
+    })
 }
 
 /// What runs a tool.
@@ -183,8 +227,9 @@ impl Toolbox {
         match (self.runners.get(&tool).cloned(), &self.upstreams) {
             (Some(Runner::Exec(program)), _) => {
                 let (executor, workspace) = (Arc::clone(&self.executor), self.workspace.clone());
+                let access = ticket.access().clone();
                 Running::Here(Box::new(move || {
-                    program.run(&arguments, executor.as_ref(), &workspace, &cancel)
+                    program.run(&arguments, access, executor.as_ref(), &workspace, &cancel)
                 }))
             }
             (Some(Runner::Sqlite(database)), _) => {
@@ -206,6 +251,17 @@ impl Toolbox {
         match self.runners.get(tool) {
             Some(Runner::Exec(program)) => program.targets(arguments, &self.workspace),
             Some(Runner::Sqlite(_)) | None => targets(&self.workspace, arguments, &[]),
+        }
+    }
+
+    /// Where the arguments that are paths lead, for a program: others have their own idea of paths.
+    pub(crate) fn paths(&self, tool: &ToolEntry, arguments: &Value) -> Vec<(String, String)> {
+        match self.runners.get(&tool.name) {
+            Some(Runner::Exec(program)) => {
+                let directory = program.directory(&self.workspace);
+                paths(&directory, &tool.parameters.value(), arguments)
+            }
+            Some(Runner::Sqlite(_)) | None => Vec::new(),
         }
     }
 
@@ -241,7 +297,7 @@ impl CommandRunner {
 
     /// Runs the command of a skill that `ticket` admits: its argument vector, in the workspace.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
-    pub(crate) fn run(&self, ticket: Ticket, cancel: &Cancel) -> Outcome {
+    pub(crate) fn run(&self, ticket: Ticket, readable: Vec<PathBuf>, cancel: &Cancel) -> Outcome {
         let argv = ticket.arguments().get("argv").and_then(Value::as_array);
         let words = argv.into_iter().flatten().filter_map(Value::as_str);
         let argv: Vec<String> = words.map(str::to_owned).collect();
@@ -251,6 +307,9 @@ impl CommandRunner {
             environment: self.environment.clone(),
             timeout: Duration::from_secs(limits::TOOL_SECONDS),
             output_bytes: limits::OUTPUT_BYTES as u64,
+            access: ticket.access().clone(),
+            readable,
+            keeps_home: false,
         };
         exec::run(&invocation, self.executor.as_ref(), cancel)
     }

@@ -18,7 +18,7 @@ use concertina_core::session::{Settings, Site};
 use concertina_format::config::{ConfigOrigin, SourceProfile};
 use concertina_format::skill::{Document, Mode, Origin, Parsed, parse};
 use concertina_store::{ContentStore, Store};
-use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens};
+use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens, env};
 
 use crate::approval::{Hook, Standing};
 use crate::doctor::Around;
@@ -30,13 +30,35 @@ use crate::sources::{
     Bundled, FileSystem, Place, Places, SkillFile, Source, SourceError, file_name, inventory,
     name_by_place,
 };
-use crate::tools::{Executor, PlainExecutor, Toolbox, define, environment};
+use crate::tools::{Executor, Toolbox, define, environment, executor};
 use crate::touch::{Nested, NestedSearch};
 use crate::trust::Trust;
 use crate::upstream::{Offer, Upstreams};
 
 use tools::Gathered;
 pub use trusted::Brought;
+
+/// Where the places are that declarations speak of, and those that none may reach.
+fn around_of(root: &Path, options: &WorkspaceOptions<'_>) -> Site {
+    let real = |path: &Path| {
+        path.canonicalize().unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
+    };
+    let variable = |name: &str| (options.variable)(name).filter(|value| value.starts_with('/'));
+    let home = variable("HOME").map(|home| real(Path::new(&home)));
+    let settings = variable(env::XDG_CONFIG_HOME)
+        .map(PathBuf::from)
+        .or_else(|| home.as_ref().map(|home| Path::new(home).join(".config")))
+        .map(|config| config.join("concertina"));
+    let state = options.home.is_absolute().then(|| options.home.clone());
+    let places = [state.as_deref(), settings.as_deref(), options.managed.as_deref()];
+    Site {
+        real_workspace: real(root),
+        unwritable: places.into_iter().flatten().map(real).collect(),
+        secret: state.iter().map(|state| real(&state.join("keys"))).collect(),
+        home,
+        ..Site::default()
+    }
+}
 
 /// How to open a workspace.
 pub struct WorkspaceOptions<'a> {
@@ -53,7 +75,7 @@ pub struct WorkspaceOptions<'a> {
     pub managed: Option<PathBuf>,
     /// The environment.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// What runs programs; [`PlainExecutor`] where none is given.
+    /// What runs programs; the sandbox of the settings' tier where none is given.
     pub executor: Option<Arc<dyn Executor>>,
 }
 
@@ -163,6 +185,7 @@ impl Workspace {
             roots: options.roots.iter().map(|path| shown(path)).collect::<Result<_, _>>()?,
             only_workspace: options.only_workspace,
             vouched: options.vouched,
+            ..around_of(&root, &options)
         };
         let sources = sources(&root, &loaded, &options)?;
         let is_limited = options.only_workspace || !options.roots.is_empty();
@@ -173,7 +196,10 @@ impl Workspace {
         loaded.findings.extend(defined.findings);
         let meaning = configured(&loaded.config.search, options.variable)
             .map(|encoder| encoder.map(|encoder| Arc::new(Meaning::new(encoder, &options.home))));
-        let executor = options.executor.unwrap_or_else(|| Arc::new(PlainExecutor));
+        let executor = options.executor.unwrap_or_else(|| {
+            let held = settings.site.unwritable.iter().chain(&settings.site.secret);
+            executor(loaded.config.sandbox.tier, held.map(PathBuf::from).collect())
+        });
         let mut workspace = Self {
             toolbox: Toolbox::new(defined.runners, executor, root.clone())
                 .with_environment(environment(&[], options.variable)),

@@ -38,7 +38,7 @@ fn opened(world: &World, policy: CommandPolicy) -> (String, Reply, Session) {
 fn calls_of(session: &Session) -> Vec<String> {
     let facts = session.events().unwrap().into_iter().filter_map(|event| match event.fact {
         Fact::CallAdmitted { id, tool, .. } => Some(format!("admitted {id} {tool}")),
-        Fact::CallFinished { id, outcome } => Some(match outcome {
+        Fact::CallFinished { id, outcome, .. } => Some(match outcome {
             CallOutcome::Done { exit, .. } => format!("finished {id} {exit}"),
             CallOutcome::Failed { code, .. } => format!("finished {id} {code}"),
             CallOutcome::Unknown => format!("finished {id} unknown"),

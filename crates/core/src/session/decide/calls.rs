@@ -2,14 +2,15 @@
 
 use concertina_format::parameters::{check_schema, check_schema_of_server};
 use concertina_types::{
-    Actor, Blob, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, Ref, SkillId, ToolName,
+    Actor, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, Ref, SkillId, ToolName,
     canonical_json, limits,
 };
 use serde_json::Value;
 
+use super::super::access::{access_of_skill, access_of_tool};
 use super::super::answer::Refusal;
 use super::super::approval::{Action, escaped};
-use super::super::command::Origin;
+use super::super::command::{Held, KeptFrom, Origin, Targets};
 use super::super::skill::PreparedSkill;
 use super::super::state::State;
 use super::super::ticket::Intent;
@@ -19,7 +20,7 @@ use super::draft::{Deciding, actor};
 use crate::catalog::search::nearest_names;
 use crate::catalog::{Danger, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
-use crate::policy::{CommandRefused, Effect, Reason, allowed_command};
+use crate::policy::{Access, CommandRefused, Effect, FilePath, Reason, allowed_command};
 
 /// What stands before the skill's name where a log names who ran a command.
 const COMMAND_GROUP: &str = "command";
@@ -30,7 +31,7 @@ impl<'a> Deciding<'a> {
         origin: &Origin,
         name: &ToolName,
         arguments: Value,
-        targets: Vec<(String, String)>,
+        targets: Targets,
     ) {
         let request = format!("call {name}");
         let tool = match self.callable(self.state, name) {
@@ -60,10 +61,17 @@ impl<'a> Deciding<'a> {
         if let Some(refusal) = outside_scope(self.state, tool, &arguments) {
             return self.refuse(origin, request, refusal);
         }
+        let access = match access_of_tool(self.state, self.world, tool) {
+            Ok(access) => access,
+            Err(refusal) => return self.refuse(origin, request, refusal),
+        };
+        if let Some(refusal) = outside_access(&access, tool, &targets.paths) {
+            return self.refuse(origin, request, refusal);
+        }
         let consent = match asks(self.state, self.world, tool).into_iter().next() {
             None => Consent::None,
             Some(why) => {
-                let action = action(tool, &arguments, targets);
+                let action = action(tool, &arguments, targets.shown);
                 let text = format!("{}; it was not run", why.text);
                 let otherwise = Refusal::new("APPROVAL_NEEDED", text);
                 self.consent(origin, &action, &why, otherwise)
@@ -76,26 +84,21 @@ impl<'a> Deciding<'a> {
             Consent::Refused(refusal) => return self.refuse(origin, request, refusal),
         };
         let writes = tool.danger != Danger::Safe;
-        self.admit(origin, name, arguments, writes, approval);
+        let intent = Intent { id: self.state.calls + 1, tool: name, arguments, writes, access };
+        self.admit(origin, intent, approval);
     }
 
     /// Records the intent, from which alone a ticket can be had.
-    fn admit(
-        &mut self,
-        origin: &Origin,
-        tool: ToolName,
-        arguments: Value,
-        writes: bool,
-        approval: Option<String>,
-    ) {
-        let id = self.state.calls + 1;
-        let text = canonical_json(&arguments);
-        let recorded = Blob::of(&text);
-        let fact =
-            Fact::CallAdmitted { id, tool: tool.clone(), arguments: recorded, writes, approval };
-        self.keep(text);
+    fn admit(&mut self, origin: &Origin, intent: Intent, approval: Option<String>) {
+        let fact = Fact::CallAdmitted {
+            id: intent.id,
+            tool: intent.tool.clone(),
+            arguments: self.keep(canonical_json(&intent.arguments)),
+            writes: intent.writes,
+            approval,
+        };
         self.fact(actor(origin), fact);
-        self.decision.intent = Some(Intent { id, tool, arguments, writes });
+        self.decision.intent = Some(intent);
     }
 
     /// A command in the text of a skill, to be run before the text is shown. It is an effect like any
@@ -106,7 +109,7 @@ impl<'a> Deciding<'a> {
         origin: &Origin,
         skill: &PreparedSkill,
         command: &str,
-        targets: Vec<(String, String)>,
+        targets: Targets,
     ) {
         let id = &skill.id;
         let request = format!("run `{command}` of skill:{id}");
@@ -124,6 +127,11 @@ impl<'a> Deciding<'a> {
             let refusal = Refusal::new(reason.code.clone(), reason.text.clone());
             return self.decline(origin, request, refusal);
         }
+        let source = format!("skill:{id}");
+        let access = match access_of_skill(self.world.settings, &skill.permissions, &source) {
+            Ok(access) => access,
+            Err(refusal) => return self.decline(origin, request, refusal),
+        };
         let (argv, why, otherwise) = match allowed_command(&skill.permissions.execute, command) {
             Ok(argv) if verdict.effect == Effect::Ask => {
                 let why = reason
@@ -156,7 +164,7 @@ impl<'a> Deciding<'a> {
                     ("skill".to_owned(), format!("{id} ({})", skill.digest.short())),
                     ("argv".to_owned(), canonical_json(&Value::from(argv.clone()))),
                 ];
-                details.extend(targets);
+                details.extend(targets.shown);
                 let action = Action { request: request.clone(), details, phrase: None };
                 self.consent(origin, &action, &why, otherwise)
             }
@@ -167,21 +175,31 @@ impl<'a> Deciding<'a> {
             Consent::Asked => return,
             Consent::Refused(refusal) => return self.decline(origin, request, refusal),
         };
-        self.admit(origin, tool, serde_json::json!({ "argv": argv }), true, approval);
+        let arguments = serde_json::json!({ "argv": argv });
+        let id = self.state.calls + 1;
+        self.admit(origin, Intent { id, tool, arguments, writes: true, access }, approval);
     }
 
     /// A command of a skill ended: its output goes into the text of the skill, not into an answer.
-    pub(super) fn settle(&mut self, id: CallId, outcome: CallOutcome, output: &str) {
-        if !self.state.pending.contains_key(&id) {
-            return;
-        }
+    pub(super) fn settle(&mut self, id: CallId, outcome: CallOutcome, output: &str, held: Held) {
+        let Some(call) = self.state.pending.get(&id) else { return };
+        let held = self.kept_from(&call.tool, held);
         let outcome = match outcome {
             CallOutcome::Done { exit, dropped, .. } => {
                 CallOutcome::Done { exit, output: self.keep(output), dropped }
             }
             other => other,
         };
-        self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
+        self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
+    }
+
+    /// Puts on the record what a program tried and was kept from; gives how it was held.
+    fn kept_from(&mut self, tool: &ToolName, held: Held) -> Option<String> {
+        for KeptFrom { object, code, reason } in held.refused {
+            let request = format!("{tool}: {object}");
+            self.fact(Actor::Tool, Fact::RequestRefused { request, code, reason });
+        }
+        held.tier
     }
 
     /// The tool called `name`, where it is visible, or why it cannot be called.
@@ -212,7 +230,14 @@ impl<'a> Deciding<'a> {
         }
     }
 
-    pub(super) fn done(&mut self, origin: &Origin, id: CallId, outcome: CallOutcome, output: &str) {
+    pub(super) fn done(
+        &mut self,
+        origin: &Origin,
+        id: CallId,
+        outcome: CallOutcome,
+        output: &str,
+        held: Held,
+    ) {
         let Some(call) = self.state.pending.get(&id) else {
             let text = format!(
                 "call {id} is not under way; it may have been settled when the session was resumed"
@@ -224,11 +249,12 @@ impl<'a> Deciding<'a> {
             );
         };
         let tool = call.tool.clone();
+        let held = self.kept_from(&tool, held);
         match &outcome {
             CallOutcome::Done { exit, dropped, .. } => {
                 let (exit, dropped) = (*exit, *dropped);
                 let outcome = CallOutcome::Done { exit, output: self.keep(output), dropped };
-                self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
+                self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
                 let text = result(&tool, id, exit, dropped, output);
                 let tokens = self.world.counter.count(&text);
                 let reference = Ref::Evidence { id, lines: None };
@@ -239,11 +265,11 @@ impl<'a> Deciding<'a> {
             CallOutcome::Failed { code, message } => {
                 let text = disarm(&format!("error {code}: {message}"));
                 self.decision.refusal = Some(Refusal::new(code.as_str(), message.as_str()));
-                self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
+                self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
                 self.answer(origin, text, true, Vec::new());
             }
             CallOutcome::Unknown => {
-                self.fact(Actor::System, Fact::CallFinished { id, outcome });
+                self.fact(Actor::System, Fact::CallFinished { id, outcome, held });
                 let text =
                     "error INTERRUPTED: the call was stopped; whether it took effect is not known";
                 self.answer(origin, text, true, Vec::new());
@@ -258,6 +284,26 @@ fn asks_before_commands(skill: &PreparedSkill) -> Option<Reason> {
     confirm.any(|what| matches!(what.as_str(), "execute" | "*")).then(|| {
         let text = format!("skill:{} asks for consent before its commands", skill.id);
         Reason::new("CONFIRM", text, format!("skill:{}", skill.id))
+    })
+}
+
+/// Why a path that a call names lies outside of what it may read and write, where one does.
+fn outside_access(
+    access: &Access,
+    tool: &ToolEntry,
+    paths: &[(String, String)],
+) -> Option<Refusal> {
+    paths.iter().find_map(|(argument, real)| {
+        let is_inside = FilePath::new(real).is_ok_and(|path| {
+            access.read.allows(&path) || access.write.allows(&path)
+        });
+        (!is_inside).then(|| {
+            let text = format!(
+                "{argument} leads to {real}, which tool:{} may neither read nor write; `permissions.read` would have to name it",
+                tool.name
+            );
+            Refusal::new("PATH_OUTSIDE", text)
+        })
     })
 }
 

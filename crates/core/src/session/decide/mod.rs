@@ -76,9 +76,11 @@ pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command
             deciding.agree(&id, scope, by, typed.as_deref());
         }
         Command::Disagree { id, by } => deciding.disagree(&id, by),
-        Command::Settle { id, outcome, output } => deciding.settle(id, outcome, &output),
-        Command::Done { origin, id, outcome, output } => {
-            deciding.done(&origin, id, outcome, &output);
+        Command::Settle { id, outcome, output, held } => {
+            deciding.settle(id, outcome, &output, held);
+        }
+        Command::Done { origin, id, outcome, output, held } => {
+            deciding.done(&origin, id, outcome, &output, held);
         }
         Command::Forked { child, skill } => deciding.forked(child, skill),
         Command::Joined { origin, unfolded } => deciding.joined(&origin, unfolded),
