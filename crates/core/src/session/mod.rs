@@ -23,7 +23,7 @@ mod view;
 mod visibility;
 mod world;
 
-pub use answer::{Answer, Refusal};
+pub use answer::{Answer, Details, Refusal};
 pub use claims::{Claim, Standing, claims, claims_in};
 pub use command::{Command, Origin, Shown, Unfolded};
 pub use decide::{Decision, decide};
@@ -37,5 +37,5 @@ pub use state::{Item, OpenSkill, PendingCall, State};
 pub use ticket::{Intent, NotRecorded, Ticket};
 pub use tools::{FOUR_TOOLS, client_tool_definitions, mechanism, tool_definitions};
 pub use view::{Block, Message, Part, ToolDefinition, View};
-pub use visibility::{Visibility, menus, visibility, visible_skills, visible_tools};
+pub use visibility::{Visibility, meant, menus, visibility, visible_skills, visible_tools};
 pub use world::World;

@@ -46,11 +46,7 @@ fn is_folded_away(reasons: &[Reason]) -> bool {
 
 /// The tool that `written` means: the one of that name, else the only one whose name ends in it among
 /// those that are visible, else among those that are merely folded away.
-pub(super) fn meant<'a>(
-    state: &State,
-    world: &World<'a>,
-    written: &ToolName,
-) -> Option<&'a ToolEntry> {
+pub fn meant<'a>(state: &State, world: &World<'a>, written: &ToolName) -> Option<&'a ToolEntry> {
     if let Some(tool) = world.snapshot.tool(written) {
         return Some(tool);
     }

@@ -1,6 +1,6 @@
 //! What a decision may look at beside the state.
 
-use concertina_types::TokenCounter;
+use concertina_types::{Redactor, TokenCounter};
 
 use super::settings::Settings;
 use crate::catalog::Snapshot;
@@ -16,6 +16,8 @@ pub struct World<'a> {
     pub listed: Option<&'a Snapshot>,
     /// Counts tokens.
     pub counter: &'a dyn TokenCounter,
+    /// Takes secrets out of whatever a decision keeps or says.
+    pub redactor: &'a Redactor,
 }
 
 impl std::fmt::Debug for World<'_> {

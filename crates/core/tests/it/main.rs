@@ -12,6 +12,7 @@ mod listing;
 mod merge;
 mod policy;
 mod procedure;
+mod redaction;
 mod routing;
 mod search;
 mod search_fusion;

@@ -28,6 +28,11 @@ impl ExecTool {
         Self { definition, environment }
     }
 
+    /// What it gets of the environment.
+    pub(super) fn environment(&self) -> &[(String, String)] {
+        &self.environment
+    }
+
     pub(super) fn run(
         &self,
         arguments: &Value,

@@ -2,7 +2,7 @@
 
 use concertina_format::parameters::{check_schema, check_schema_of_server};
 use concertina_types::{
-    Actor, Blob, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, Ref, SkillId, ToolName,
+    Actor, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, Ref, SkillId, ToolName,
     canonical_json, limits,
 };
 use serde_json::Value;
@@ -26,7 +26,7 @@ impl<'a> Deciding<'a> {
         let request = format!("call {name}");
         let tool = match self.callable(self.state, name) {
             Ok(tool) => tool,
-            Err(refusal) => return self.refuse(origin, request, refusal),
+            Err(refusal) => return self.refuse(origin, request, refusal.of_tool(name)),
         };
         let name = tool.name.clone();
         let arguments =
@@ -46,16 +46,16 @@ impl<'a> Deciding<'a> {
             } else {
                 format!("{wrong} Its definition is long: open tool:{name}")
             };
-            return self.refuse(origin, request, Refusal::new("BAD_ARGUMENTS", text));
+            let refusal = Refusal::new("BAD_ARGUMENTS", text).of_tool(&name);
+            return self.refuse(origin, request, refusal);
         }
         let id = self.state.calls + 1;
         let writes = tool.danger != Danger::Safe;
-        let text = canonical_json(&arguments);
-        let fact =
-            Fact::CallAdmitted { id, tool: name.clone(), arguments: Blob::of(&text), writes };
-        self.keep(text);
+        let said = self.world.redactor.redact_arguments(&tool.parameters.value(), &arguments);
+        let recorded = self.keep(canonical_json(&said));
+        let fact = Fact::CallAdmitted { id, tool: name.clone(), arguments: recorded, writes };
         self.fact(actor(origin), fact);
-        self.decision.intent = Some(Intent { id, tool: name, arguments, writes });
+        self.decision.intent = Some(Intent { id, tool: name, arguments, recorded, writes });
     }
 
     /// A command in the text of a skill, to be run before the text is shown. It is an effect like any
@@ -70,37 +70,35 @@ impl<'a> Deciding<'a> {
         let request = format!("run `{command}` of skill:{skill}");
         // Nothing runs for a skill that would stay closed.
         if let Err(refusal) = self.openable(origin, skill) {
-            return self.decline(origin, request, refusal);
+            return self.decline(origin, request, refusal.of_skill(skill));
         }
         let Some(tool) = command_tool(skill) else {
             let text = format!("skill:{skill} has too long a name for its commands to run");
-            return self.decline(origin, request, Refusal::new("BAD_REF", text));
+            return self.decline(origin, request, Refusal::new("BAD_REF", text).of_skill(skill));
         };
         let verdict = visibility::command(self.state, self.world, skill, &tool);
         if let (Effect::Ask | Effect::Deny, Some(reason)) =
             (verdict.effect, verdict.reasons.first())
         {
-            let refusal = Refusal::new(reason.code.clone(), reason.text.clone());
+            let refusal = Refusal::because(reason).of_skill(skill).about(command);
             return self.decline(origin, request, refusal);
         }
         let argv = match allowed_command(execute, command) {
             Ok(argv) => argv,
             Err(refused) => {
-                return self.decline(
-                    origin,
-                    request,
-                    Refusal::new(refused.code(), refused.to_string()),
-                );
+                let refusal = Refusal::new(refused.code(), refused.to_string())
+                    .by(format!("skill:{skill}: permissions.execute"))
+                    .about(command)
+                    .of_skill(skill);
+                return self.decline(origin, request, refusal);
             }
         };
         let id = self.state.calls + 1;
         let arguments = serde_json::json!({ "argv": argv });
-        let text = canonical_json(&arguments);
-        let fact =
-            Fact::CallAdmitted { id, tool: tool.clone(), arguments: Blob::of(&text), writes: true };
-        self.keep(text);
+        let recorded = self.keep(canonical_json(&arguments));
+        let fact = Fact::CallAdmitted { id, tool: tool.clone(), arguments: recorded, writes: true };
         self.fact(actor(origin), fact);
-        self.decision.intent = Some(Intent { id, tool, arguments, writes: true });
+        self.decision.intent = Some(Intent { id, tool, arguments, recorded, writes: true });
     }
 
     /// A command of a skill ended: its output goes into the text of the skill, not into an answer.
@@ -138,17 +136,23 @@ impl<'a> Deciding<'a> {
             return Err(Refusal::new("UNKNOWN_TOOL", format!("there is no tool {name}; {hint}")));
         };
         let verdict = visibility::tool(state, self.world, tool);
-        let text = verdict.reasons.first().map(|reason| reason.text.clone()).unwrap_or_default();
-        match verdict.effect {
-            Effect::Allow => Ok(tool),
+        let reason = verdict.reasons.first();
+        let text = reason.map(|reason| reason.text.clone()).unwrap_or_default();
+        let (code, text) = match verdict.effect {
+            Effect::Allow => return Ok(tool),
             Effect::Ask => {
                 let text = format!(
                     "{text}; consent cannot be given here, so it was not run; whoever wrote the rule can change it"
                 );
-                Err(Refusal::new("APPROVAL_NEEDED", text))
+                ("APPROVAL_NEEDED", text)
             }
-            Effect::Deny => Err(Refusal::new("NOT_VISIBLE", text)),
-        }
+            Effect::Deny => ("NOT_VISIBLE", text),
+        };
+        let refusal = Refusal::new(code, text).about(format!("tool:{}", tool.name));
+        Err(match reason {
+            Some(reason) => refusal.by(reason.source.as_str()),
+            None => refusal,
+        })
     }
 
     pub(super) fn done(&mut self, origin: &Origin, id: CallId, outcome: CallOutcome, output: &str) {
@@ -166,6 +170,8 @@ impl<'a> Deciding<'a> {
         match &outcome {
             CallOutcome::Done { exit, dropped, .. } => {
                 let (exit, dropped) = (*exit, *dropped);
+                // Before it is cut into pages: half a secret is not recognised.
+                let output = &*self.world.redactor.redact(output);
                 let outcome = CallOutcome::Done { exit, output: self.keep(output), dropped };
                 self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
                 let text = result(&tool, id, exit, dropped, output);
@@ -177,7 +183,8 @@ impl<'a> Deciding<'a> {
             }
             CallOutcome::Failed { code, message } => {
                 let text = disarm(&format!("error {code}: {message}"));
-                self.decision.refusal = Some(Refusal::new(code.as_str(), message.as_str()));
+                let message = self.redacted(message.clone());
+                self.decision.refusal = Some(Refusal::new(code.as_str(), message));
                 self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
                 self.answer(origin, text, true, Vec::new());
             }

@@ -14,7 +14,7 @@ use super::draft::{Deciding, actor};
 use crate::catalog::search::nearest_names;
 use crate::catalog::{SkillEntry, ToolEntry, listing};
 use crate::context::{Excerpt, SizeClass, block, disarm, excerpt, excerpt_within};
-use crate::policy::{Decision, Effect};
+use crate::policy::{Decision, Effect, Reason};
 use crate::procedure;
 
 /// What is set aside for the words before a skill's text, in bytes.
@@ -32,8 +32,13 @@ impl<'a> Deciding<'a> {
         match self.openable(origin, &skill.id) {
             // A skill has one id, also where a qualified one asked for it.
             Ok(entry) => skill.id = entry.id.clone(),
-            Err(refusal) => return self.refuse(origin, request, refusal),
+            Err(refusal) => {
+                let refusal = refusal.of_skill(&skill.id);
+                return self.refuse(origin, request, refusal);
+            }
         }
+        // Before it is cut into pages: half a secret is not recognised.
+        skill.text = self.redacted(skill.text);
         match skill.mode {
             OpenMode::Inline => self.open_inline(origin, &skill, held),
             OpenMode::Fork | OpenMode::Delegate if can_fork => self.fork(origin, request, skill),
@@ -107,7 +112,7 @@ impl<'a> Deciding<'a> {
             .into_iter()
             .filter(|tool| brings(self.world, &open, tool))
             .collect();
-        let shown = self.skill_text(skill, &tools);
+        let shown = self.redacted(self.skill_text(skill, &tools));
         let known = self.state.opened(id);
         let is_held = match self.state.mode {
             SessionMode::Owned => true,
@@ -221,8 +226,13 @@ impl<'a> Deciding<'a> {
         let Shown { reference, kind, text, lines } = shown;
         let request = format!("open {reference}");
         if let Err(refusal) = self.showable(origin, &reference) {
+            let refusal = match &reference {
+                Ref::Skill { id, .. } => refusal.of_skill(id),
+                _ => refusal,
+            };
             return self.refuse(origin, request, refusal);
         }
+        let text = self.redacted(text);
         let page = excerpt(&text, lines, limits::RESULT_BYTES);
         if page.text.is_empty() && lines.is_some() {
             let text = format!("{reference} has {} lines; ask for some of those", page.total);
@@ -265,12 +275,15 @@ fn permitted(verdict: Decision, outcome: &str) -> Result<(), Refusal> {
     let effect = verdict.effect;
     match (effect, verdict.reasons.into_iter().next()) {
         (Effect::Allow, _) => Ok(()),
-        (Effect::Ask, reason) => {
-            let why = reason.map(|reason| reason.text).unwrap_or_default();
-            let text = format!("{why}; nobody is here to give consent, so {outcome}");
+        (Effect::Ask, Some(Reason { text, source, .. })) => {
+            let text = format!("{text}; nobody is here to give consent, so {outcome}");
+            Err(Refusal::new("APPROVAL_NEEDED", text).by(source))
+        }
+        (Effect::Ask, None) => {
+            let text = format!("nobody is here to give consent, so {outcome}");
             Err(Refusal::new("APPROVAL_NEEDED", text))
         }
-        (Effect::Deny, Some(reason)) => Err(Refusal::new(reason.code, reason.text)),
+        (Effect::Deny, Some(reason)) => Err(Refusal::because(&reason)),
         (Effect::Deny, None) => Err(Refusal::new("NOT_VISIBLE", "it is not visible")),
     }
 }
