@@ -41,6 +41,15 @@ pub enum StoreError {
         /// The first bad event.
         error: ChainError,
     },
+    /// `STORE_KEY`: a key is not the one that signed until now, or is gone. Nothing is written without
+    /// the right one.
+    #[error("{} cannot be used: {what}; put the keys back as they were", .path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// `STORE_FULL`: the disk, a quota or a limit on file sizes.
     #[error("no space left to write {}: free some and try again", .path.display())]
     Full {
@@ -107,6 +116,7 @@ impl StoreError {
         match self {
             Self::Conflict { .. } => "STORE_CONFLICT",
             Self::Corrupt { .. } | Self::Chain { .. } => "STORE_CORRUPT",
+            Self::Key { .. } => "STORE_KEY",
             Self::Full { .. } => "STORE_FULL",
             Self::ReadOnly { .. } => "STORE_READ_ONLY",
             Self::Busy { .. } => "STORE_BUSY",

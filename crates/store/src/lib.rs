@@ -23,6 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod audit;
 mod content;
 mod error;
 mod files;
@@ -33,10 +34,12 @@ mod vectors;
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use concertina_types::{Blob, Digest, Draft, Event, SessionId, Timestamp, verify_chain};
 
+pub use audit::{KeyLog, PublicKey};
+use audit::{Keys, random};
 pub use content::FileContent;
 pub use error::StoreError;
 pub use memory::MemoryStore;
@@ -135,6 +138,38 @@ pub struct Store {
     pub events: Arc<dyn EventStore>,
     /// The content.
     pub content: Arc<dyn ContentStore>,
+    /// The keys, where they are kept.
+    pub marks: Marks,
+}
+
+/// The key of the marks that stand for secrets in what is kept.
+#[derive(Debug, Clone)]
+pub struct Marks(Source);
+
+#[derive(Debug, Clone)]
+enum Source {
+    Kept(Arc<Keys>),
+    Fleeting(Arc<OnceLock<[u8; 32]>>),
+}
+
+impl Marks {
+    fn fleeting() -> Self {
+        Self(Source::Fleeting(Arc::default()))
+    }
+
+    /// The key; made, and kept where the store is, when it is first needed.
+    pub fn key(&self) -> Result<[u8; 32], StoreError> {
+        match &self.0 {
+            Source::Kept(keys) => keys.redaction(),
+            Source::Fleeting(key) => {
+                if let Some(key) = key.get() {
+                    return Ok(*key);
+                }
+                let made = random()?;
+                Ok(*key.get_or_init(|| made))
+            }
+        }
+    }
 }
 
 impl std::fmt::Debug for Store {
@@ -147,13 +182,14 @@ impl Store {
     /// A store that is gone with the process.
     pub fn memory() -> Self {
         let memory = Arc::new(MemoryStore::default());
-        Self { events: memory.clone(), content: memory }
+        Self { events: memory.clone(), content: memory, marks: Marks::fleeting() }
     }
 
     /// A store that is gone with the process and keeps no content: for a session to look at, in which
     /// nothing is opened or read again.
     pub fn fleeting() -> Self {
-        Self { events: Arc::new(MemoryStore::default()), content: Arc::new(NoContent) }
+        let events = Arc::new(MemoryStore::default());
+        Self { events, content: Arc::new(NoContent), marks: Marks::fleeting() }
     }
 
     /// Whether what is written is gone with this process.
@@ -171,7 +207,8 @@ impl Store {
         }
         let events = Arc::new(SqliteEvents::new(&home.join("events.db")));
         let content = Arc::new(BySize::below(home, Arc::clone(&events)));
-        Ok(Self { events, content })
+        let marks = Marks(Source::Kept(Arc::new(Keys::below(home))));
+        Ok(Self { events, content, marks })
     }
 
     /// As [`Store::open`], but a `home` without a log is [`StoreError::NotFound`].

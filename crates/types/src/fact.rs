@@ -392,6 +392,20 @@ pub enum Fact {
         code: String,
         /// Why, and what to do.
         reason: String,
+        /// The rule that refused it and where that stands, such as `policy: deny tool:sql/*`. Logs from
+        /// before this was recorded do not tell, nor do requests that no rule is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
+        /// What it was about once everything was resolved: a path without links, a host and port, an
+        /// argument vector.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        object: Option<String>,
+        /// The skill for which it was asked, where one is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        skill: Option<SkillId>,
+        /// The tool that was to run, where one was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool: Option<ToolName>,
     },
     /// Something waits for a person's consent.
     #[serde(rename = "approval.asked")]

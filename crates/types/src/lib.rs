@@ -13,20 +13,24 @@
 //! ```
 
 mod canonical;
+mod checkpoint;
 mod diagnostic;
 mod digest;
 pub mod env;
 mod event;
 mod fact;
 pub mod limits;
+mod merkle;
 mod names;
 mod permissions;
+mod redact;
 mod reference;
 mod span;
 mod time;
 mod tokens;
 
 pub use canonical::canonical_json;
+pub use checkpoint::{Checkpoint, KeyId, NoteError, SignedNote};
 pub use diagnostic::{Diagnostic, Severity};
 pub use digest::{Blob, Digest, DigestError};
 pub use event::{Actor, ChainError, Draft, EVENT_VERSION, Event, verify_chain};
@@ -34,9 +38,13 @@ pub use fact::{
     ApprovalScope, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, ListingKind, Means,
     ModelCall, OpenMode, OpenedSkill, SessionMode, Subject, Usage,
 };
+pub use merkle::MerkleTree;
 pub use names::{NameError, SessionId, SkillId, ToolName};
 pub use permissions::{NetworkScope, OnUnexpected, PathScope, Permissions};
+pub use redact::{
+    KNOWN_VALUE_BYTES, Moved, Redactor, UnfitFact, hmac_sha256, is_secret_name, is_secret_variable,
+};
 pub use reference::{LineRange, Ref, RefError};
 pub use span::{LineIndex, Position, Span};
-pub use time::Timestamp;
+pub use time::{Timestamp, TimestampError};
 pub use tokens::{TokenCounter, Tokens};

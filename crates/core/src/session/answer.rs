@@ -1,6 +1,8 @@
 //! What a request is told.
 
-use concertina_types::{Disclosed, Tokens};
+use concertina_types::{Disclosed, SkillId, Tokens, ToolName};
+
+use crate::policy::Reason;
 
 /// Why something was not done. The text says what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -10,12 +12,61 @@ pub struct Refusal {
     pub code: String,
     /// What happened and what to do.
     pub message: String,
+    /// What else the record says of it.
+    pub details: Box<Details>,
+}
+
+/// By which rule something was refused, and what it was about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Details {
+    /// The rule that refused it and where that stands, where a rule did.
+    pub rule: Option<String>,
+    /// What it was about once everything was resolved: a path without links, a host and port, an
+    /// argument vector.
+    pub object: Option<String>,
+    /// The skill for which it was asked, where one is known.
+    pub skill: Option<SkillId>,
+    /// The tool that was to run, where one was.
+    pub tool: Option<ToolName>,
 }
 
 impl Refusal {
     /// A refusal with its code and words.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into() }
+        Self { code: code.into(), message: message.into(), details: Box::default() }
+    }
+
+    /// A refusal for the reason that a policy gave.
+    pub fn because(reason: &Reason) -> Self {
+        Self::new(reason.code.as_str(), reason.text.as_str()).by(reason.source.as_str())
+    }
+
+    /// The same, by `rule`.
+    #[must_use]
+    pub fn by(mut self, rule: impl Into<String>) -> Self {
+        self.details.rule = Some(rule.into());
+        self
+    }
+
+    /// The same, about `object`, which is resolved.
+    #[must_use]
+    pub fn about(mut self, object: impl Into<String>) -> Self {
+        self.details.object = Some(object.into());
+        self
+    }
+
+    /// The same, asked for by `skill`.
+    #[must_use]
+    pub fn of_skill(mut self, skill: &SkillId) -> Self {
+        self.details.skill = Some(skill.clone());
+        self
+    }
+
+    /// The same, of a call of `tool`.
+    #[must_use]
+    pub fn of_tool(mut self, tool: &ToolName) -> Self {
+        self.details.tool = Some(tool.clone());
+        self
     }
 }
 

@@ -6,6 +6,7 @@ use concertina_types::{
 };
 use serde_json::Value;
 
+use super::answer::Refusal;
 use super::skill::PreparedSkill;
 
 /// Who asks, and by which of the model's calls.
@@ -278,10 +279,8 @@ pub enum Command {
         origin: Origin,
         /// What was asked for, as written.
         request: String,
-        /// A stable code.
-        code: String,
         /// Why, and what to do.
-        reason: String,
+        refusal: Refusal,
     },
     /// Put on the record that a part of a request was not met; the request as a whole is answered later.
     Decline {
@@ -289,10 +288,8 @@ pub enum Command {
         origin: Origin,
         /// What was asked for, as written.
         request: String,
-        /// A stable code.
-        code: String,
         /// Why, and what to do.
-        reason: String,
+        refusal: Refusal,
     },
     /// Fold the conversation: a new epoch.
     Compact,

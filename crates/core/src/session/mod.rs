@@ -26,7 +26,7 @@ mod visibility;
 mod world;
 
 pub use access::{access_of_skill, access_of_tool};
-pub use answer::{Answer, Refusal};
+pub use answer::{Answer, Details, Refusal};
 pub use approval::{Action, Answered, Approval, Ask, escaped};
 pub use claims::{Claim, Standing, claims, claims_in};
 pub use command::{Command, Held, KeptFrom, Origin, Shown, Targets, Unfolded};

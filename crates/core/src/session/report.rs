@@ -147,7 +147,7 @@ fn add(turn: &mut TurnReport, fact: &Fact) {
                 *turn.tokens.entry("answers".to_owned()).or_default() += *tokens;
             }
         }
-        Fact::RequestRefused { request, code, reason } => turn.decisions.push(Refused {
+        Fact::RequestRefused { request, code, reason, .. } => turn.decisions.push(Refused {
             request: request.clone(),
             code: code.clone(),
             reason: reason.clone(),

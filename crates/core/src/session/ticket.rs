@@ -4,7 +4,7 @@
 //! an executor consumes the ticket. Neither can be copied, stored or sent, so there is no effect
 //! without a durable record before it.
 
-use concertina_types::{Blob, CallId, Event, Fact, ToolName, canonical_json};
+use concertina_types::{Blob, CallId, Event, Fact, ToolName};
 use serde_json::Value;
 
 use crate::policy::Access;
@@ -15,7 +15,10 @@ use crate::policy::Access;
 pub struct Intent {
     pub(super) id: CallId,
     pub(super) tool: ToolName,
+    /// As they were written: what runs gets these.
     pub(super) arguments: Value,
+    /// What the log says of them, which is without their secrets.
+    pub(super) recorded: Blob,
     pub(super) writes: bool,
     pub(super) access: Access,
 }
@@ -39,15 +42,14 @@ pub struct NotRecorded(pub CallId);
 impl Intent {
     /// Turns the intent into a ticket, given the events as the store wrote them.
     pub fn admit(self, recorded: &[Event]) -> Result<Ticket, NotRecorded> {
-        let mine = Blob::of(&canonical_json(&self.arguments));
         let found = recorded.iter().any(|event| {
             matches!(&event.fact, Fact::CallAdmitted { id, tool, arguments, writes, .. }
-                if *id == self.id && *tool == self.tool && *arguments == mine && *writes == self.writes)
+                if *id == self.id && *tool == self.tool && *arguments == self.recorded && *writes == self.writes)
         });
         if !found {
             return Err(NotRecorded(self.id));
         }
-        let Self { id, tool, arguments, writes, access } = self;
+        let Self { id, tool, arguments, writes, access, .. } = self;
         Ok(Ticket { id, tool, arguments, writes, access })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use concertina_types::{Digest, TokenCounter};
+use concertina_types::{Digest, Redactor, TokenCounter};
 
 use super::settings::Settings;
 use crate::catalog::Snapshot;
@@ -23,6 +23,8 @@ pub struct World<'a> {
     pub standing: &'a BTreeSet<Digest>,
     /// Counts tokens.
     pub counter: &'a dyn TokenCounter,
+    /// Takes secrets out of whatever a decision keeps or says.
+    pub redactor: &'a Redactor,
 }
 
 impl std::fmt::Debug for World<'_> {

@@ -194,8 +194,7 @@ fn an_id_that_a_model_gave_twice_is_answered_twice() {
     bench.apply(Command::Refuse {
         origin: Origin::model("x"),
         request: "a".into(),
-        code: "NO".into(),
-        reason: "no".into(),
+        refusal: concertina_core::session::Refusal::new("NO", "no"),
     });
     assert_eq!(bench.state.unanswered().len(), 1);
     bench.apply(Command::Recover);

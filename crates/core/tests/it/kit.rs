@@ -11,8 +11,8 @@ use concertina_core::session::{
     evolve, project,
 };
 use concertina_types::{
-    Blob, Digest, Event, Fact, ModelCall, OpenMode, Permissions, Ref, SessionId, SessionMode,
-    SkillId, Timestamp, Tokens, ToolName,
+    Blob, Digest, Event, Fact, ModelCall, OpenMode, Permissions, Redactor, Ref, SessionId,
+    SessionMode, SkillId, Timestamp, Tokens, ToolName,
 };
 use serde_json::{Value, json};
 
@@ -100,6 +100,9 @@ pub(crate) struct Bench {
     pub(crate) state: State,
     pub(crate) log: Vec<Event>,
     pub(crate) shelf: Shelf,
+    /// Every text that was kept, in order.
+    pub(crate) kept: Vec<String>,
+    pub(crate) redactor: Redactor,
     pub(crate) now: i64,
     /// Actions that were agreed to in an earlier session.
     pub(crate) standing: BTreeSet<Digest>,
@@ -124,6 +127,8 @@ impl Bench {
             state: State::default(),
             log: Vec::new(),
             shelf: Shelf::default(),
+            kept: Vec::new(),
+            redactor: Redactor::new([3; 32]),
             now: 1_000,
             standing: BTreeSet::new(),
             calls: 0,
@@ -159,6 +164,7 @@ impl Bench {
             listed: self.listed.as_ref(),
             standing: &self.standing,
             counter: &count,
+            redactor: &self.redactor,
         };
         decide(&self.state, &world, Timestamp(self.now), command)
     }
@@ -173,6 +179,7 @@ impl Bench {
     pub(crate) fn record(&mut self, decision: &Decision) {
         for text in &decision.content {
             self.shelf.put(text.as_str());
+            self.kept.push(text.clone());
         }
         let session = SessionId::new("s-1").unwrap();
         for draft in &decision.drafts {
@@ -200,6 +207,7 @@ impl Bench {
             listed: self.listed.as_ref(),
             standing: &self.standing,
             counter: &count,
+            redactor: &self.redactor,
         };
         project(&self.state, &world, &self.shelf)
     }

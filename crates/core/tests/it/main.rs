@@ -16,6 +16,7 @@ mod policy;
 mod policy_access;
 mod policy_resolve;
 mod procedure;
+mod redaction;
 mod routing;
 mod search;
 mod search_fusion;

@@ -58,7 +58,10 @@ fn call(name: &str) -> Vec<Fact> {
 
 fn refused(request: &str, code: &str) -> Vec<Fact> {
     let (request, code) = (request.to_owned(), code.to_owned());
-    vec![Fact::RequestRefused { request, code, reason: "r".into() }, answer(5, &[])]
+    let reason = "r".to_owned();
+    let (source, object, skill, tool) = (None, None, None, None);
+    let fact = Fact::RequestRefused { request, code, reason, source, object, skill, tool };
+    vec![fact, answer(5, &[])]
 }
 
 const TWO: [&str; 2] = ["tool:a", "tool:b"];

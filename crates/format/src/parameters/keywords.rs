@@ -54,8 +54,9 @@ const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
 const MAPS: [&str; 5] =
     ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
 
-/// Keywords that describe and check nothing, by the standard.
-const DESCRIBING: [&str; 16] = [
+/// Keywords that describe and check nothing, by the standard, and `secret`, which is ours: the value goes
+/// on no record.
+const DESCRIBING: [&str; 17] = [
     "title",
     "description",
     "default",
@@ -72,6 +73,7 @@ const DESCRIBING: [&str; 16] = [
     "$comment",
     "$anchor",
     "$dynamicAnchor",
+    "secret",
 ];
 
 /// The keywords of `schema` that a check ignores, each with a JSON pointer to it: keywords outside

@@ -66,6 +66,8 @@ use crate::lock;
 #[derive(Debug)]
 pub struct Pool {
     servers: BTreeMap<String, Arc<Upstream>>,
+    /// What they were given in confidence.
+    secrets: Vec<String>,
     shared: Arc<Shared>,
     watched: Watched,
 }
@@ -78,6 +80,7 @@ impl Pool {
         for definition in definitions {
             first.entry(definition.name.clone()).or_insert(definition);
         }
+        let secrets = first.values().flat_map(|definition| definition.reach.secrets()).collect();
         let mut parts: BTreeMap<String, Part> = BTreeMap::new();
         let mut found = Vec::new();
         for (name, definition) in first {
@@ -106,7 +109,7 @@ impl Pool {
             servers.insert(name, upstream);
         }
         let watched = Watched::new(&shared.options, &servers);
-        let pool = Arc::new(Self { servers, shared, watched });
+        let pool = Arc::new(Self { servers, secrets, shared, watched });
         if pool.shared.options.learn {
             for upstream in unknown {
                 pool.shared.options.handle.spawn(upstream.learn());
@@ -149,6 +152,10 @@ impl Upstreams for Pool {
     fn offer(&self) -> Arc<Offer> {
         self.look();
         self.shared.board.offer()
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        self.secrets.clone()
     }
 
     fn call(&self, call: Call) -> BoxFuture<'static, Outcome> {

@@ -87,8 +87,8 @@ impl Session {
 
     /// Tells whoever asked that nobody has answered, and how somebody can.
     pub fn unanswered(&mut self, origin: Origin, ask: &Ask) -> Result<Reply, RuntimeError> {
-        let refusal = self.open_question(ask);
-        let mut reply = self.refuse(origin, &ask.request, refusal.code, refusal.message)?;
+        let (request, refusal) = (ask.request.clone(), self.open_question(ask));
+        let mut reply = self.apply(&Command::Refuse { origin, request, refusal })?.reply;
         reply.ask = Some(Box::new(ask.clone()));
         Ok(reply)
     }
@@ -99,22 +99,23 @@ impl Session {
         origin: &Origin,
         ask: &Ask,
     ) -> Result<Refusal, RuntimeError> {
-        let Refusal { code, message } = ask.otherwise.clone();
         let (origin, request) = (origin.clone(), ask.request.clone());
-        self.apply(&Command::Decline { origin, request, code, reason: message })?;
-        Ok(ask.otherwise.clone())
+        let refusal = ask.otherwise.clone();
+        self.apply(&Command::Decline { origin, request, refusal: refusal.clone() })?;
+        Ok(refusal)
     }
 
     /// Why what was asked for was not done: the question is open.
     fn open_question(&self, ask: &Ask) -> Refusal {
-        let Refusal { code, message } = &ask.otherwise;
         let how = if self.store.is_fleeting() {
             "nobody could be asked here: run it in a terminal, or in a session that is kept"
                 .to_owned()
         } else {
             format!("a person can agree: concertina approve grant {}", ask.id)
         };
-        Refusal::new(code.as_str(), format!("{message}; {how}"))
+        let mut refusal = ask.otherwise.clone();
+        refusal.message = format!("{}; {how}", refusal.message);
+        refusal
     }
 }
 

@@ -129,7 +129,7 @@ fn missing(tool: &str, argument: &str) -> String {
 }
 
 /// An argument that is an object. Some models send it as a text that holds JSON.
-fn inner_object(arguments: &Value, name: &str) -> Value {
+pub(super) fn inner_object(arguments: &Value, name: &str) -> Value {
     match arguments.get(name) {
         Some(Value::String(text)) => {
             serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))

@@ -5,6 +5,7 @@ mod consent;
 mod dispatch;
 mod opening;
 mod part;
+mod secrets;
 mod small;
 mod tools;
 mod touched;
@@ -21,7 +22,7 @@ use concertina_core::session::{
 };
 use concertina_store::{Durability, Store, StoreError};
 use concertina_tokens::O200k;
-use concertina_types::{Blob, Digest, Event, Fact, SessionId, SessionMode, limits};
+use concertina_types::{Blob, Digest, Event, Fact, Redactor, SessionId, SessionMode, limits};
 
 use crate::approval::{Approver, NoApprover, Standing};
 use crate::clock::{new_session_id, now};
@@ -92,6 +93,10 @@ pub struct Session {
     snapshot: Arc<Snapshot>,
     listed: Option<Arc<Snapshot>>,
     earlier: Store,
+    /// Takes out secrets: what looks like one, and what tools and servers were given.
+    redactor: Redactor,
+    /// Whether it has its key: looking back needs none.
+    keyed: bool,
     /// What earlier sessions say of what is found; read by the first search that wants to know.
     learned: OnceLock<Learned>,
     /// Who can be asked at once.
@@ -133,6 +138,8 @@ impl Session {
             approver: Arc::new(NoApprover),
             standing: BTreeSet::new(),
             agreed: None,
+            redactor: Redactor::new([0; 32]),
+            keyed: false,
             store,
             state: State::default(),
             shelf: Shelf::default(),
@@ -140,6 +147,7 @@ impl Session {
             snapshot: Arc::clone(workspace.snapshot()),
             listed: None,
         };
+        session.learn_from(workspace);
         session.apply(&Command::Start {
             principal: started.principal.unwrap_or_else(|| OWNER.to_owned()),
             parent: started.parent,
@@ -175,6 +183,8 @@ impl Session {
             approver: Arc::new(NoApprover),
             standing: BTreeSet::new(),
             agreed: None,
+            redactor: Redactor::new([0; 32]),
+            keyed: false,
             store,
             state,
             shelf: Shelf::default(),
@@ -214,6 +224,7 @@ impl Session {
             listed: self.listed.as_deref(),
             standing: &self.standing,
             counter: &O200k,
+            redactor: &self.redactor,
         }
     }
 
@@ -291,6 +302,8 @@ impl Session {
         if Arc::ptr_eq(&self.snapshot, workspace.snapshot()) && self.state.snapshot.is_some() {
             return Ok(());
         }
+        self.learn_from(workspace);
+        self.take_key()?;
         let blob = workspace.stored_snapshot(&self.store)?;
         let before = std::mem::replace(&mut self.snapshot, Arc::clone(workspace.snapshot()));
         if self.state.snapshot != Some(blob)
@@ -342,6 +355,8 @@ impl Session {
     /// Decides, records, and takes the state forward. Where another process was quicker, decides
     /// again on what it left.
     pub(crate) fn apply(&mut self, command: &Command) -> Result<Applied, RuntimeError> {
+        self.take_key()?;
+        self.learn_said(command);
         for _ in 0..limits::APPEND_ATTEMPTS {
             let decision = decide(&self.state, &self.world(), now(), command.clone());
             let reply = |answer, refusal, fork| Reply { answer, refusal, fork, ..Reply::default() };

@@ -95,6 +95,7 @@ impl Session {
         {
             return Ok(self.refuse(origin, request, "UNTRUSTED", reason.as_str())?.into());
         }
+        self.learn_parameters(&loaded.document.parameters, &options.arguments);
         match self.prepared(workspace, &loaded, options) {
             Err(refusal) => Ok(self.refuse(origin, request, refusal.code, refusal.message)?.into()),
             Ok(skill) => {
@@ -118,10 +119,13 @@ impl Session {
         if may.reply.refusal.is_some() {
             return Ok(may.reply);
         }
-        let (skill, needs_approval) = match self.run_commands(ready)? {
+        let (mut skill, needs_approval) = match self.run_commands(ready)? {
             Ok(ran) => ran,
             Err(refusal) => return self.refuse(origin, request, refusal.code, refusal.message),
         };
+        // Whoever asked sees what the record has.
+        self.take_key()?;
+        skill.text = self.redactor.redact(&skill.text).into_owned();
         let command = Command::OpenSkill {
             origin,
             skill: Box::new(skill.clone()),

@@ -608,13 +608,8 @@ impl Session {
         code: impl Into<String>,
         reason: impl Into<String>,
     ) -> Result<Reply, RuntimeError> {
-        let command = Command::Refuse {
-            origin,
-            request: request.into(),
-            code: code.into(),
-            reason: reason.into(),
-        };
-        Ok(self.apply(&command)?.reply)
+        let (request, refusal) = (request.into(), Refusal::new(code, reason));
+        Ok(self.apply(&Command::Refuse { origin, request, refusal })?.reply)
     }
 }
 

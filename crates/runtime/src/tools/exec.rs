@@ -48,6 +48,11 @@ impl ExecTool {
         }
     }
 
+    /// What it gets of the environment.
+    pub(super) fn environment(&self) -> &[(String, String)] {
+        &self.environment
+    }
+
     pub(super) fn run(
         &self,
         arguments: &Value,

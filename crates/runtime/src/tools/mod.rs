@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use concertina_core::catalog::ToolEntry;
 use concertina_core::session::{Held as HeldBack, KeptFrom, Ticket};
-use concertina_types::{ToolName, limits};
+use concertina_types::{ToolName, is_secret_variable, limits};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -206,6 +206,16 @@ impl Toolbox {
     /// The tools that are defined here.
     pub(crate) fn names(&self) -> impl Iterator<Item = &ToolName> {
         self.runners.keys()
+    }
+
+    /// What its programs get of the environment that is secret.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
+        let programs = self.runners.values().filter_map(|runner| match runner {
+            Runner::Exec(program) => Some(program.environment()),
+            Runner::Sqlite(_) => None,
+        });
+        let all = programs.flatten().chain(&self.environment);
+        all.filter(|(name, value)| is_secret_variable(name, value)).map(|(_, value)| value.as_str())
     }
 
     /// Lets `upstreams` run what is not defined here.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use concertina_types::is_secret_variable;
 use serde::Serialize;
 
 /// A server, and which settings define it.
@@ -44,6 +45,29 @@ pub enum Reach {
         /// Headers that are sent with every request, such as a bearer token.
         headers: Vec<(String, String)>,
     },
+}
+
+impl Reach {
+    /// What of it is secret: variables and headers whose names say so, each as it is sent, and a header's
+    /// credential without its scheme.
+    pub fn secrets(&self) -> Vec<String> {
+        match self {
+            Self::Program { environment, .. } => {
+                let secret = |(name, value): &&(String, String)| is_secret_variable(name, value);
+                environment.iter().filter(secret).map(|(_, value)| value.clone()).collect()
+            }
+            Self::Address { headers, .. } => {
+                let dashed = |name: &str| name.replace('-', "_");
+                let secret =
+                    |(name, value): &&(String, String)| is_secret_variable(&dashed(name), value);
+                let value = |(_, value): &(String, String)| {
+                    let value = value.trim();
+                    value.split_once(' ').map_or(value, |(_, credential)| credential).to_owned()
+                };
+                headers.iter().filter(secret).map(value).collect()
+            }
+        }
+    }
 }
 
 impl std::fmt::Debug for Reach {

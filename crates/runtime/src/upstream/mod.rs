@@ -34,6 +34,11 @@ pub trait Upstreams: Send + Sync {
     /// a shared value that is replaced when something changed.
     fn offer(&self) -> Arc<Offer>;
 
+    /// What the servers were given in confidence: variables, headers. None of it goes on the record.
+    fn secrets(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Runs a tool. The future needs no particular executor: it waits for work that runs elsewhere.
     fn call(&self, call: Call) -> BoxFuture<'static, Outcome>;
 }

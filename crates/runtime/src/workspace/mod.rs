@@ -18,7 +18,10 @@ use concertina_core::session::{Settings, Site};
 use concertina_format::config::{ConfigOrigin, SourceProfile};
 use concertina_format::skill::{Document, Mode, Origin, Parsed, parse};
 use concertina_store::{ContentStore, Store};
-use concertina_types::{Blob, Diagnostic, Digest, SkillId, Tokens, env};
+use concertina_types::{Blob, Diagnostic, Digest, Redactor, SkillId, Tokens, env};
+use serde::Serialize as _;
+use serde_json::Serializer;
+use serde_json::ser::Formatter;
 
 use crate::approval::{Hook, Standing};
 use crate::doctor::Around;
@@ -100,6 +103,19 @@ impl std::fmt::Debug for WorkspaceOptions<'_> {
     }
 }
 
+/// Writes JSON whose texts are without their secrets, piece by piece.
+struct Redacted<'a>(&'a Redactor);
+
+impl Formatter for Redacted<'_> {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> std::io::Result<()> {
+        writer.write_all(self.0.redact(fragment).as_bytes())
+    }
+}
+
 /// A skill that was read as a whole.
 #[derive(Debug, Clone)]
 pub struct LoadedSkill {
@@ -156,6 +172,8 @@ pub struct Workspace {
     /// The address of the snapshot, and the store that keeps it.
     stored: Option<(Blob, Weak<dyn ContentStore>)>,
     bytes_read: u64,
+    /// What tools and servers were given in confidence.
+    secrets: Vec<String>,
     /// Made from the snapshot when first needed.
     indexed: Indexed,
     /// What ranks by meaning, or why it cannot; none where no encoder is set.
@@ -223,10 +241,12 @@ impl Workspace {
             skipped: Vec::new(),
             stored: None,
             bytes_read: 0,
+            secrets: Vec::new(),
             indexed: Indexed::default(),
             meaning,
             preloaded: None,
         };
+        workspace.secrets = workspace.toolbox.secrets().map(str::to_owned).collect();
         workspace.gather_again();
         workspace.scan();
         Ok(workspace)
@@ -279,8 +299,14 @@ impl Workspace {
     /// Takes the tools of `upstreams` into the catalogue, now and whenever they change.
     pub fn attach(&mut self, upstreams: Arc<dyn Upstreams>) {
         self.toolbox.attach(Arc::clone(&upstreams));
+        self.secrets.extend(upstreams.secrets());
         self.upstreams = Some(upstreams);
         self.refresh();
+    }
+
+    /// What its tools and servers were given in confidence.
+    pub(crate) fn secrets(&self) -> &[String] {
+        &self.secrets
     }
 
     /// Bytes read from skill files for the index.
@@ -320,7 +346,13 @@ impl Workspace {
             return Ok(*blob);
         }
         let snapshot = self.snapshot.as_ref();
-        let write = |out: &mut dyn Write| Ok(serde_json::to_writer(out, snapshot)?);
+        // The same whatever a session was told: every session of this workspace names the same text.
+        let mut redactor = Redactor::new(store.marks.key()?);
+        self.secrets.iter().for_each(|secret| redactor.learn("environment", secret));
+        let write = |out: &mut dyn Write| {
+            let mut json = Serializer::with_formatter(out, Redacted(&redactor));
+            Ok(snapshot.serialize(&mut json)?)
+        };
         let blob = Blob::of_written(write).map_err(|error| {
             RuntimeError::Internal(format!("the catalogue cannot be stored: {error}"))
         })?;

@@ -255,7 +255,8 @@ fn power_safe_events_have_their_content_synced_first() {
         }
     }
     let spy = Arc::new(Spy::default());
-    let store = Store { events: Arc::new(MemoryStore::default()), content: spy.clone() };
+    let store =
+        Store { events: Arc::new(MemoryStore::default()), content: spy.clone(), ..Store::memory() };
     store.append(&session("s"), 0, vec![draft("w", 0)], Durability::KillSafe).unwrap();
     assert_eq!(*spy.0.lock().unwrap(), 0);
     store.append(&session("s"), 1, vec![draft("w", 1)], Durability::PowerSafe).unwrap();

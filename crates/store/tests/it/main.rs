@@ -35,6 +35,10 @@ fn draft(writer: &str, number: u32) -> Draft {
             request: writer.to_owned(),
             code: "NOT_VISIBLE".to_owned(),
             reason: "é\u{0}\"\n".repeat(usize::try_from(number % 50).unwrap()),
+            source: None,
+            object: None,
+            skill: None,
+            tool: None,
         },
     }
 }

@@ -36,7 +36,7 @@ impl<'a> Deciding<'a> {
         let request = format!("call {name}");
         let tool = match self.callable(self.state, name) {
             Ok(tool) => tool,
-            Err(refusal) => return self.refuse(origin, request, refusal),
+            Err(refusal) => return self.refuse(origin, request, refusal.of_tool(name)),
         };
         let name = tool.name.clone();
         let arguments =
@@ -56,7 +56,8 @@ impl<'a> Deciding<'a> {
             } else {
                 format!("{wrong} Its definition is long: open tool:{name}")
             };
-            return self.refuse(origin, request, Refusal::new("BAD_ARGUMENTS", text));
+            let refusal = Refusal::new("BAD_ARGUMENTS", text).of_tool(&name);
+            return self.refuse(origin, request, refusal);
         }
         if let Some(refusal) = outside_scope(self.state, tool, &arguments) {
             return self.refuse(origin, request, refusal);
@@ -73,7 +74,8 @@ impl<'a> Deciding<'a> {
             Some(why) => {
                 let action = action(tool, &arguments, targets.shown);
                 let text = format!("{}; it was not run", why.text);
-                let otherwise = Refusal::new("APPROVAL_NEEDED", text);
+                let otherwise =
+                    Refusal::new("APPROVAL_NEEDED", text).by(why.source.as_str()).of_tool(&name);
                 self.consent(origin, &action, &why, otherwise)
             }
         };
@@ -84,8 +86,14 @@ impl<'a> Deciding<'a> {
             Consent::Refused(refusal) => return self.refuse(origin, request, refusal),
         };
         let writes = tool.danger != Danger::Safe;
-        let intent = Intent { id: self.state.calls + 1, tool: name, arguments, writes, access };
-        self.admit(origin, intent, approval);
+        let said = self.world.redactor.redact_arguments(&tool.parameters.value(), &arguments);
+        let recorded = self.keep(canonical_json(&said));
+        let id = self.state.calls + 1;
+        self.admit(
+            origin,
+            Intent { id, tool: name, arguments, recorded, writes, access },
+            approval,
+        );
     }
 
     /// Records the intent, from which alone a ticket can be had.
@@ -93,7 +101,7 @@ impl<'a> Deciding<'a> {
         let fact = Fact::CallAdmitted {
             id: intent.id,
             tool: intent.tool.clone(),
-            arguments: self.keep(canonical_json(&intent.arguments)),
+            arguments: intent.recorded,
             writes: intent.writes,
             approval,
         };
@@ -115,16 +123,16 @@ impl<'a> Deciding<'a> {
         let request = format!("run `{command}` of skill:{id}");
         // Nothing runs for a skill that would stay closed.
         if let Err(refusal) = self.openable(origin, id) {
-            return self.decline(origin, request, refusal);
+            return self.decline(origin, request, refusal.of_skill(id));
         }
         let Some(tool) = command_tool(id) else {
             let text = format!("skill:{id} has too long a name for its commands to run");
-            return self.decline(origin, request, Refusal::new("BAD_REF", text));
+            return self.decline(origin, request, Refusal::new("BAD_REF", text).of_skill(id));
         };
         let verdict = visibility::command(self.state, self.world, id, &tool);
         let reason = verdict.reasons.into_iter().next();
         if let (Effect::Deny, Some(reason)) = (verdict.effect, &reason) {
-            let refusal = Refusal::new(reason.code.clone(), reason.text.clone());
+            let refusal = Refusal::because(reason).of_skill(id).about(command);
             return self.decline(origin, request, refusal);
         }
         let source = format!("skill:{id}");
@@ -136,13 +144,20 @@ impl<'a> Deciding<'a> {
             Ok(argv) if verdict.effect == Effect::Ask => {
                 let why = reason
                     .unwrap_or_else(|| Reason::new("POLICY_ASKS", "a rule asks first", "policy"));
-                let otherwise = Refusal::new("APPROVAL_NEEDED", why.text.clone());
+                let otherwise = Refusal::new("APPROVAL_NEEDED", why.text.clone())
+                    .by(why.source.as_str())
+                    .about(command)
+                    .of_skill(id);
                 (argv, Some(why), otherwise)
             }
             Ok(argv) => {
                 let why = asks_before_commands(skill);
                 let text = "the skill asks for consent before its commands";
-                (argv, why, Refusal::new("APPROVAL_NEEDED", text))
+                let otherwise = Refusal::new("APPROVAL_NEEDED", text)
+                    .by(format!("skill:{id}: permissions.confirm"))
+                    .about(command)
+                    .of_skill(id);
+                (argv, why, otherwise)
             }
             Err(CommandRefused::NotCovered(_)) => {
                 let argv = concertina_format::expand::split_words(command);
@@ -150,10 +165,18 @@ impl<'a> Deciding<'a> {
                 let why =
                     format!("{text}; the least that would: execute: [{}]", Value::from(command));
                 let why = Reason::new("NOT_COVERED", why, format!("skill:{id}"));
-                (argv, Some(why), Refusal::new("NOT_COVERED", text))
+                (argv, Some(why), {
+                    Refusal::new("NOT_COVERED", text)
+                        .by(format!("skill:{id}: permissions.execute"))
+                        .about(command)
+                        .of_skill(id)
+                })
             }
             Err(refused) => {
-                let refusal = Refusal::new(refused.code(), refused.to_string());
+                let refusal = Refusal::new(refused.code(), refused.to_string())
+                    .by(format!("skill:{id}: permissions.execute"))
+                    .about(command)
+                    .of_skill(id);
                 return self.decline(origin, request, refusal);
             }
         };
@@ -176,8 +199,10 @@ impl<'a> Deciding<'a> {
             Consent::Refused(refusal) => return self.decline(origin, request, refusal),
         };
         let arguments = serde_json::json!({ "argv": argv });
+        let recorded = self.keep(canonical_json(&arguments));
         let id = self.state.calls + 1;
-        self.admit(origin, Intent { id, tool, arguments, writes: true, access }, approval);
+        let intent = Intent { id, tool, arguments, recorded, writes: true, access };
+        self.admit(origin, intent, approval);
     }
 
     /// A command of a skill ended: its output goes into the text of the skill, not into an answer.
@@ -196,8 +221,20 @@ impl<'a> Deciding<'a> {
     /// Puts on the record what a program tried and was kept from; gives how it was held.
     fn kept_from(&mut self, tool: &ToolName, held: Held) -> Option<String> {
         for KeptFrom { object, code, reason } in held.refused {
-            let request = format!("{tool}: {object}");
-            self.fact(Actor::Tool, Fact::RequestRefused { request, code, reason });
+            let skill = tool
+                .as_str()
+                .strip_prefix(COMMAND_GROUP)
+                .and_then(|name| SkillId::new(name.strip_prefix('/')?).ok());
+            let fact = Fact::RequestRefused {
+                request: format!("{tool}: {object}"),
+                code,
+                reason,
+                source: Some("sandbox".to_owned()),
+                object: Some(object),
+                skill,
+                tool: Some(tool.clone()),
+            };
+            self.fact(Actor::Tool, fact);
         }
         held.tier
     }
@@ -223,11 +260,16 @@ impl<'a> Deciding<'a> {
             return Err(Refusal::new("UNKNOWN_TOOL", format!("there is no tool {name}; {hint}")));
         };
         let verdict = visibility::tool(state, self.world, tool);
-        let text = verdict.reasons.first().map(|reason| reason.text.clone()).unwrap_or_default();
-        match verdict.effect {
-            Effect::Allow | Effect::Ask => Ok(tool),
-            Effect::Deny => Err(Refusal::new("NOT_VISIBLE", text)),
+        let reason = verdict.reasons.first();
+        let text = reason.map(|reason| reason.text.clone()).unwrap_or_default();
+        if verdict.effect != Effect::Deny {
+            return Ok(tool);
         }
+        let refusal = Refusal::new("NOT_VISIBLE", text).about(format!("tool:{}", tool.name));
+        Err(match reason {
+            Some(reason) => refusal.by(reason.source.as_str()),
+            None => refusal,
+        })
     }
 
     pub(super) fn done(
@@ -253,6 +295,8 @@ impl<'a> Deciding<'a> {
         match &outcome {
             CallOutcome::Done { exit, dropped, .. } => {
                 let (exit, dropped) = (*exit, *dropped);
+                // Before it is cut into pages: half a secret is not recognised.
+                let output = &*self.world.redactor.redact(output);
                 let outcome = CallOutcome::Done { exit, output: self.keep(output), dropped };
                 self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
                 let text = result(&tool, id, exit, dropped, output);
@@ -264,7 +308,8 @@ impl<'a> Deciding<'a> {
             }
             CallOutcome::Failed { code, message } => {
                 let text = disarm(&format!("error {code}: {message}"));
-                self.decision.refusal = Some(Refusal::new(code.as_str(), message.as_str()));
+                let message = self.redacted(message.clone());
+                self.decision.refusal = Some(Refusal::new(code.as_str(), message));
                 self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
                 self.answer(origin, text, true, Vec::new());
             }
@@ -303,6 +348,9 @@ fn outside_access(
                 tool.name
             );
             Refusal::new("PATH_OUTSIDE", text)
+                .by(format!("tool:{}: permissions", tool.name))
+                .about(real.as_str())
+                .of_tool(&tool.name)
         })
     })
 }
@@ -323,6 +371,10 @@ fn outside_scope(state: &State, tool: &ToolEntry, arguments: &Value) -> Option<R
                 open.opened.id
             );
             Refusal::new("OUTSIDE_SCOPE", text)
+                .by(format!("skill:{}: permissions", open.opened.id))
+                .about(arguments.get(name.as_str()).map(ToString::to_string).unwrap_or_default())
+                .of_skill(&open.opened.id)
+                .of_tool(&tool.name)
         });
     }
     first

@@ -1,8 +1,15 @@
 //! A decision in the making.
+//!
+//! Whatever a decision keeps, records or says goes through here, and leaves its secrets here: before it
+//! is hashed, counted, stored or shown.
 
-use concertina_types::{Actor, Blob, Disclosed, Draft, Fact, Subject, Timestamp, limits};
+use std::borrow::Cow;
 
-use super::super::answer::{Answer, Refusal};
+use concertina_types::{
+    Actor, Blob, Disclosed, Draft, Fact, Moved, SkillId, Subject, Timestamp, ToolName, limits,
+};
+
+use super::super::answer::{Answer, Details, Refusal};
 use super::super::command::Origin;
 use super::super::state::State;
 use super::super::world::World;
@@ -15,29 +22,53 @@ pub(super) struct Deciding<'a> {
     pub(super) now: Timestamp,
     step: u32,
     turn: u32,
+    /// Texts that are not kept as they came.
+    moved: Moved,
     pub(super) decision: Decision,
 }
 
 impl<'a> Deciding<'a> {
     pub(super) fn new(state: &'a State, world: &'a World<'a>, now: Timestamp) -> Self {
         let (step, turn) = (state.step, state.turn);
-        Self { state, world, now, step, turn, decision: Decision::default() }
+        let (moved, decision) = (Moved::new(), Decision::default());
+        Self { state, world, now, step, turn, moved, decision }
     }
 
     pub(super) fn into_decision(self) -> Decision {
         self.decision
     }
 
-    /// Keeps a text beside the log and gives its address.
+    /// Keeps a text beside the log and gives its address. Facts may also name it by the address that it
+    /// had when it came.
     pub(super) fn keep(&mut self, text: impl Into<String>) -> Blob {
         let text = text.into();
-        let blob = Blob::of(&text);
-        self.decision.content.push(text);
+        let (blob, kept) = match self.world.redactor.redact(&text) {
+            Cow::Borrowed(_) => (Blob::of(&text), text),
+            Cow::Owned(redacted) => {
+                let blob = Blob::of(&redacted);
+                self.moved.insert(Blob::of(&text).digest, blob);
+                (blob, redacted)
+            }
+        };
+        self.decision.content.push(kept);
         blob
+    }
+
+    /// The text without its secrets.
+    pub(super) fn redacted(&self, text: String) -> String {
+        match self.world.redactor.redact(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(redacted) => redacted,
+        }
     }
 
     /// Adds an event.
     pub(super) fn fact(&mut self, actor: Actor, fact: Fact) {
+        // What cannot be said without a secret is not said: an intent that is missing admits nothing.
+        let fact = match self.world.redactor.redact_fact(fact, &self.moved) {
+            Ok(fact) => fact,
+            Err(unfit) => refused(unfit.kind, &Refusal::new("NOT_RECORDED", unfit.to_string())),
+        };
         match fact {
             Fact::TaskGiven { .. } => self.step += 1,
             Fact::TurnStarted {} => self.turn += 1,
@@ -64,7 +95,7 @@ impl<'a> Deciding<'a> {
         error: bool,
         disclosed: Vec<Disclosed>,
     ) {
-        let text = within(text.into());
+        let text = within(self.redacted(text.into()));
         let tokens = self.world.counter.count(&text);
         let blob = self.keep(text.clone());
         let fact = Fact::RequestAnswered {
@@ -86,14 +117,22 @@ impl<'a> Deciding<'a> {
         mut refusal: Refusal,
     ) {
         // The words may quote names that somebody else chose.
-        refusal.message = disarm(&refusal.message);
-        let fact = Fact::RequestRefused {
-            request: request.into(),
-            code: refusal.code.clone(),
-            reason: refusal.message.clone(),
-        };
-        self.fact(actor(origin), fact);
+        refusal.message = self.redacted(disarm(&refusal.message));
+        let details = &mut *refusal.details;
+        if let (None, Some(tool)) = (&details.skill, &details.tool) {
+            details.skill = self.asking_skill(tool);
+        }
+        self.fact(actor(origin), refused(request, &refusal));
         self.decision.refusal = Some(refusal);
+    }
+
+    /// The skill for which `tool` is called: the one opened last that claims it, or the only one that is
+    /// open.
+    fn asking_skill(&self, tool: &ToolName) -> Option<SkillId> {
+        let open = &self.state.open;
+        let only = || open.first().filter(|_| open.len() == 1);
+        let skill = open.iter().rev().find(|open| open.claims(tool)).or_else(only);
+        skill.map(|open| open.opened.id.clone())
     }
 
     /// Refuses what was asked for, on the record, and says so.
@@ -101,6 +140,20 @@ impl<'a> Deciding<'a> {
         let text = disarm(&format!("error {}: {}", refusal.code, refusal.message));
         self.decline(origin, request, refusal);
         self.answer(origin, text, true, Vec::new());
+    }
+}
+
+/// The fact that `request` was refused.
+fn refused(request: impl Into<String>, refusal: &Refusal) -> Fact {
+    let Details { rule, object, skill, tool } = (*refusal.details).clone();
+    Fact::RequestRefused {
+        request: request.into(),
+        code: refusal.code.clone(),
+        reason: refusal.message.clone(),
+        source: rule,
+        object,
+        skill,
+        tool,
     }
 }
 

@@ -85,11 +85,11 @@ pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command
         Command::Forked { child, skill } => deciding.forked(child, skill),
         Command::Joined { origin, unfolded } => deciding.joined(&origin, unfolded),
         Command::Close { origin, reference } => deciding.close(&origin, &reference),
-        Command::Refuse { origin, request, code, reason } => {
-            deciding.refuse(&origin, request, Refusal::new(code, reason));
+        Command::Refuse { origin, request, refusal } => {
+            deciding.refuse(&origin, request, refusal);
         }
-        Command::Decline { origin, request, code, reason } => {
-            deciding.decline(&origin, request, Refusal::new(code, reason));
+        Command::Decline { origin, request, refusal } => {
+            deciding.decline(&origin, request, refusal);
         }
         Command::Compact => deciding.compact(),
         Command::Recover => deciding.recover(),

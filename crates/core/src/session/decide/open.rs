@@ -34,14 +34,22 @@ impl<'a> Deciding<'a> {
         match self.openable(origin, &skill.id) {
             // A skill has one id, also where a qualified one asked for it.
             Ok(entry) => skill.id = entry.id.clone(),
-            Err(refusal) => return self.refuse(origin, request, refusal),
+            Err(refusal) => {
+                let refusal = refusal.of_skill(&skill.id);
+                return self.refuse(origin, request, refusal);
+            }
         }
         let approval = match self.may_unfold(origin, &skill) {
             Consent::Given(id) => Some(id),
             Consent::None => None,
             Consent::Asked => return,
-            Consent::Refused(refusal) => return self.refuse(origin, request, refusal),
+            Consent::Refused(refusal) => {
+                let refusal = refusal.of_skill(&skill.id);
+                return self.refuse(origin, request, refusal);
+            }
         };
+        // Before it is cut into pages: half a secret is not recognised.
+        skill.text = self.redacted(skill.text);
         match skill.mode {
             OpenMode::Inline => self.open_inline(origin, &skill, held, approval),
             OpenMode::Fork | OpenMode::Delegate if can_fork => self.fork(origin, request, skill),
@@ -80,7 +88,9 @@ impl<'a> Deciding<'a> {
         let request = format!("open skill:{}", entry.id);
         let action = Action { request, details, phrase: None };
         let text = format!("{}; the skill stays closed", why.text);
-        self.consent(origin, &action, &why, Refusal::new("APPROVAL_NEEDED", text))
+        let otherwise =
+            Refusal::new("APPROVAL_NEEDED", text).by(why.source.as_str()).of_skill(&entry.id);
+        self.consent(origin, &action, &why, otherwise)
     }
 
     /// The entry of a skill that may be opened now, or why it may not.
@@ -155,7 +165,7 @@ impl<'a> Deciding<'a> {
             .into_iter()
             .filter(|tool| brings(self.world, &open, tool))
             .collect();
-        let shown = self.skill_text(skill, &tools);
+        let shown = self.redacted(self.skill_text(skill, &tools));
         let known = self.state.opened(id);
         let is_held = match self.state.mode {
             SessionMode::Owned => true,
@@ -269,8 +279,13 @@ impl<'a> Deciding<'a> {
         let Shown { reference, kind, text, lines } = shown;
         let request = format!("open {reference}");
         if let Err(refusal) = self.showable(origin, &reference) {
+            let refusal = match &reference {
+                Ref::Skill { id, .. } => refusal.of_skill(id),
+                _ => refusal,
+            };
             return self.refuse(origin, request, refusal);
         }
+        let text = self.redacted(text);
         let page = excerpt(&text, lines, limits::RESULT_BYTES);
         if page.text.is_empty() && lines.is_some() {
             let text = format!("{reference} has {} lines; ask for some of those", page.total);
@@ -340,12 +355,15 @@ fn permitted(verdict: Decision, outcome: &str) -> Result<(), Refusal> {
     let effect = verdict.effect;
     match (effect, verdict.reasons.into_iter().next()) {
         (Effect::Allow, _) => Ok(()),
-        (Effect::Ask, reason) => {
-            let why = reason.map(|reason| reason.text).unwrap_or_default();
-            let text = format!("{why}; {outcome}");
+        (Effect::Ask, Some(Reason { text, source, .. })) => {
+            let text = format!("{text}; {outcome}");
+            Err(Refusal::new("APPROVAL_NEEDED", text).by(source))
+        }
+        (Effect::Ask, None) => {
+            let text = format!("a rule asks; {outcome}");
             Err(Refusal::new("APPROVAL_NEEDED", text))
         }
-        (Effect::Deny, Some(reason)) => Err(Refusal::new(reason.code, reason.text)),
+        (Effect::Deny, Some(reason)) => Err(Refusal::because(&reason)),
         (Effect::Deny, None) => Err(Refusal::new("NOT_VISIBLE", "it is not visible")),
     }
 }

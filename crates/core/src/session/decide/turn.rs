@@ -58,6 +58,7 @@ impl Deciding<'_> {
     }
 
     pub(super) fn settings(&mut self, settings: String) {
+        let settings = self.redacted(settings);
         if self.state.settings == Some(Blob::of(&settings)) {
             return;
         }
@@ -76,6 +77,7 @@ impl Deciding<'_> {
     }
 
     pub(super) fn task(&mut self, text: String) {
+        let text = self.redacted(text);
         let tokens = self.world.counter.count(&text);
         let text = self.keep(text);
         self.fact(Actor::User, Fact::TaskGiven { text, tokens });
@@ -161,6 +163,7 @@ impl Deciding<'_> {
             (true, false) => tools.to_owned(),
             (false, false) => format!("{}\n{tools}", listing.text),
         };
+        let text = self.redacted(text);
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let tokens = self.world.counter.count(&text);
         self.decision.shown = Some(text.clone()).filter(|text| !text.is_empty());
