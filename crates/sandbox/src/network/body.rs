@@ -8,8 +8,6 @@ use super::head::Framing;
 const CHUNK_LINE_BYTES: usize = 256;
 /// What may stand behind the last chunk, in bytes: as much as before the first one.
 const TRAILER_BYTES: usize = 8 * 1024;
-/// Digits of a chunk's length, so that it fits 64 bits.
-const CHUNK_DIGITS: usize = 15;
 
 /// Passes on a body that is delimited by `framing`, from the first byte to the last. Chunks are written
 /// anew, without extensions and trailers: the other side sees lengths that were read here.
@@ -80,7 +78,7 @@ fn line(from: &mut impl BufRead, most: usize) -> io::Result<Vec<u8>> {
 /// The length before an extension, in hexadecimal digits and nothing else.
 fn chunk_length(line: &[u8]) -> io::Result<u64> {
     let digits = line.split(|&b| b == b';').next().unwrap_or_default();
-    let plain = digits.len() <= CHUNK_DIGITS && digits.iter().all(u8::is_ascii_hexdigit);
+    let plain = digits.iter().all(u8::is_ascii_hexdigit);
     let length = str::from_utf8(digits).ok().filter(|_| plain);
     length
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
