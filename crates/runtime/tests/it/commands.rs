@@ -16,7 +16,7 @@ use crate::kit::{World, agreeing, calls, drive, id, says, scripts, skill_with};
 /// A skill that declares `execute` and has `body`.
 fn with_commands(execute: &str, body: &str) -> World {
     let world = World::new();
-    let more = format!("permissions:\n  execute: {execute}");
+    let more = format!("permissions:\n  read: [{{paths: [data.txt]}}]\n  execute: {execute}");
     world.write("work/skills/s/SKILL.md", skill_with("s", &more, body));
     world.write("work/data.txt", "forty-two\n");
     world

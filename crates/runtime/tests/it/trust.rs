@@ -394,7 +394,7 @@ fn report_b68_looking_for_skills_runs_nothing() {
 #[test]
 fn x06_commands_of_a_skill_that_nobody_trusts_do_not_run_for_a_person_either() {
     let world = World::new();
-    let more = "permissions:\n  execute: [\"touch ran\"]";
+    let more = "permissions:\n  execute: [\"touch ran\"]\n  write: [{paths: ['**']}]";
     world
         .write("work/.claude/skills/s/SKILL.md", skill_with("s", more, "Begin. !`touch ran` End."));
     let mut workspace = world.open();
