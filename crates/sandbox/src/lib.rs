@@ -34,6 +34,7 @@ mod error;
 mod finished;
 mod gate;
 mod machine;
+mod self_test;
 mod tier;
 
 #[cfg(target_os = "linux")]
@@ -50,5 +51,6 @@ pub use error::SandboxError;
 pub use finished::Finished;
 pub use gate::Gate;
 pub use machine::{Machine, Namespaces};
-pub use system::{probe, run, started_by};
+pub use self_test::Escape;
+pub use system::{probe, run, self_test, started_by};
 pub use tier::{Choice, Substitute, choose};

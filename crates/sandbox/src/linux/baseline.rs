@@ -57,16 +57,8 @@ const BASELINE: &[(&str, Access, When)] = &[
 ];
 
 /// Links that are part of the system, for a root of one's own.
-pub(super) const LINKS: &[&str] = &[
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/usr/lib64",
-    "/usr/bin/sh",
-    "/etc/localtime",
-];
+pub(super) const LINKS: &[&str] =
+    &["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr/lib64", "/usr/bin/sh", "/etc/localtime"];
 
 /// The parts of a directory that holds one program and all that belongs to it.
 const PREFIX: &[(&str, Access)] = &[
@@ -85,16 +77,9 @@ const PREFIX: &[(&str, Access)] = &[
 const HOMES: &[(&str, &[(&str, Access)])] = &[
     (
         ".cargo",
-        &[
-            ("bin", Access::Execute),
-            ("git", Access::Execute),
-            ("registry", Access::Execute),
-        ],
+        &[("bin", Access::Execute), ("git", Access::Execute), ("registry", Access::Execute)],
     ),
-    (
-        ".rustup",
-        &[("settings.toml", Access::Read), ("toolchains", Access::Execute)],
-    ),
+    (".rustup", &[("settings.toml", Access::Read), ("toolchains", Access::Execute)]),
 ];
 
 /// Opens the baseline and what belongs to `programs`.
@@ -108,9 +93,9 @@ pub(super) fn baseline(is_networked: bool, programs: &BTreeSet<PathBuf>) -> Vec<
         .flat_map(|program| closure(program))
         .map(|(path, access)| (path, access == Access::Execute))
         .collect();
-    let closures = closures.into_iter().map(|(path, may_start)| {
-        (path, if may_start { Access::Execute } else { Access::Read })
-    });
+    let closures = closures
+        .into_iter()
+        .map(|(path, may_start)| (path, if may_start { Access::Execute } else { Access::Read }));
     table.chain(closures).filter_map(|(path, access)| Grant::open(&path, access).ok()).collect()
 }
 

@@ -97,8 +97,7 @@ pub(super) fn listener(control: RawFd, listener: RawFd) -> rustix::io::Result<()
 
 /// Makes one system call; nothing is allocated.
 fn send(control: RawFd, mut words: Words, descriptor: Option<RawFd>) -> rustix::io::Result<()> {
-    let mut part =
-        libc::iovec { iov_base: (&raw mut words).cast(), iov_len: size_of::<Words>() };
+    let mut part = libc::iovec { iov_base: (&raw mut words).cast(), iov_len: size_of::<Words>() };
     // SAFETY: all zeros is a message without anything.
     let mut message: libc::msghdr = unsafe { zeroed() };
     message.msg_iov = &raw mut part;
@@ -129,8 +128,7 @@ fn send(control: RawFd, mut words: Words, descriptor: Option<RawFd>) -> rustix::
 /// The next message; none when there is none yet.
 pub(super) fn receive(control: &OwnedFd) -> io::Result<Option<Message>> {
     let mut words: Words = [0; 4];
-    let mut part =
-        libc::iovec { iov_base: (&raw mut words).cast(), iov_len: size_of::<Words>() };
+    let mut part = libc::iovec { iov_base: (&raw mut words).cast(), iov_len: size_of::<Words>() };
     let mut beside = MaybeUninit::<Beside>::zeroed();
     // SAFETY: all zeros is a message without anything.
     let mut message: libc::msghdr = unsafe { zeroed() };

@@ -94,7 +94,9 @@ impl Grant {
             return Err(refused(path, "it is the kernel's"));
         }
         let file = open_plain(path).map_err(|error| match error {
-            Errno::LOOP => refused(path, "it is a link or leads through one; name what it leads to"),
+            Errno::LOOP => {
+                refused(path, "it is a link or leads through one; name what it leads to")
+            }
             other => refused(path, &std::io::Error::from(other).to_string()),
         })?;
         let stat = fstat(&file).map_err(|error| refused(path, &error.to_string()))?;
@@ -138,9 +140,7 @@ fn is_link(file: &OwnedFd) -> bool {
 pub(super) fn is_plain(path: &Path) -> bool {
     path.is_absolute()
         && !path.as_os_str().as_bytes().contains(&0)
-        && path
-            .components()
-            .all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+        && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
 }
 
 /// A path for the kernel.

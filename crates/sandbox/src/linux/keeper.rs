@@ -10,17 +10,17 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
+use super::child;
 use super::control::{self, Stage};
 use super::prepared::Prepared;
 use super::raw::{self, Setting};
-use super::child;
 
 /// Runs the program and ends with it.
 pub(super) fn main(prepared: &mut Prepared) -> ! {
     let code = match begin(prepared) {
         Ok((program, signals)) => {
             let status = watch(prepared, program, &signals);
-            finish(prepared, status);
+            finish(prepared, program, status);
             0
         }
         Err((stage, error)) => {
@@ -51,15 +51,13 @@ fn begin(prepared: &mut Prepared) -> Result<(libc::pid_t, OwnedFd), (Stage, Errn
     }
     // In this memory is everything that the caller has.
     raw::set(Setting::Dumpable, 0).map_err(at(Stage::Session))?;
-    let signals =
-        raw::signals(&[libc::SIGCHLD, libc::SIGTERM]).map_err(at(Stage::Session))?;
+    let signals = raw::signals(&[libc::SIGCHLD, libc::SIGTERM]).map_err(at(Stage::Session))?;
     let namespaces = prepared.inner;
     let argument = ptr::from_mut(prepared);
     // SAFETY: the stack is a part of what `main` is given, and `main` does not touch it but as a stack.
-    let program = unsafe {
-        raw::spawn(&mut (*argument).stack, namespaces, child::main, argument.cast())
-    }
-    .map_err(at(Stage::Fork))?;
+    let program =
+        unsafe { raw::spawn(&mut (*argument).stack, namespaces, child::main, argument.cast()) }
+            .map_err(at(Stage::Fork))?;
     Ok((program, signals))
 }
 
@@ -101,11 +99,10 @@ fn watch(prepared: &Prepared, program: libc::pid_t, signals: &OwnedFd) -> Option
         if signal && is_term(signals) || caller {
             return None;
         }
-        loop {
-            match raw::wait(-1, false) {
-                Ok(Some((ended, status))) if ended == program => return Some(status),
-                Ok(Some(_)) => {}
-                Ok(None) | Err(_) => break,
+        // Orphans that ended are collected as well.
+        while let Ok(Some((ended, status))) = raw::wait(-1, false) {
+            if ended == program {
+                return Some(status);
             }
         }
     }
@@ -126,9 +123,9 @@ fn is_term(signals: &OwnedFd) -> bool {
 
 /// Ends all that is left, then says how the program ended. Without a status nobody listens, or will
 /// clean up.
-fn finish(prepared: &Prepared, status: Option<i32>) {
+fn finish(prepared: &Prepared, program: libc::pid_t, status: Option<i32>) {
     if prepared.outer & libc::CLONE_NEWPID == 0 {
-        sweep();
+        sweep(program);
     } else {
         // Everybody in this namespace but this process.
         let _ = raw::kill(-1);
@@ -140,30 +137,48 @@ fn finish(prepared: &Prepared, status: Option<i32>) {
     }
 }
 
-/// Kills all descendants: whose parent is killed comes to this process, and is killed next.
-fn sweep() {
+/// Kills all descendants, where no namespace does it. Whose parent is killed comes to this process and is
+/// killed next.
+///
+/// Nobody is collected before all are dead. The dead count against the limit on processes as the living
+/// do, so a program that forks faster than it is killed runs out of processes instead of winning.
+fn sweep(program: libc::pid_t) {
+    // A wish: among many busy processes this one should get its turn.
+    let _ = rustix::process::setpriority_process(None, -20);
     loop {
-        kill_children();
-        if raw::wait(-1, true).is_err() {
-            return;
+        match kill_children() {
+            Ok(0) => break,
+            // Dying takes a moment.
+            Ok(_) => std::thread::yield_now(),
+            // A kernel that does not list them; what did not leave the session can be reached.
+            Err(_) => {
+                let _ = raw::kill(-program);
+                break;
+            }
         }
-        while let Ok(Some(_)) = raw::wait(-1, false) {}
     }
+    while let Ok(Some(_)) = raw::wait(-1, false) {}
 }
 
-fn kill_children() {
+/// Kills every child that is alive, and says how many there were.
+fn kill_children() -> rustix::io::Result<usize> {
     let path = c"/proc/thread-self/children";
-    let Ok(list) = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) else {
-        return;
-    };
-    let mut child: libc::pid_t = 0;
+    let list = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let (mut alive, mut child): (usize, libc::pid_t) = (0, 0);
     let mut buffer = [0_u8; 4096];
-    while let Ok(length @ 1..) = rustix::io::read(&list, &mut buffer) {
+    loop {
+        let length = rustix::io::read(&list, &mut buffer)?;
+        if length == 0 {
+            return Ok(alive);
+        }
         for byte in buffer.get(..length).unwrap_or_default() {
             if byte.is_ascii_digit() {
                 child = child.wrapping_mul(10).wrapping_add((byte - b'0').into());
             } else if child > 0 {
-                let _ = raw::kill(child);
+                if !raw::is_dead(child) {
+                    alive += 1;
+                    let _ = raw::kill(child);
+                }
                 child = 0;
             }
         }

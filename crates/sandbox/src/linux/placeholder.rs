@@ -10,8 +10,9 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Timespec, Timestamps,
-    UTIME_OMIT, fchmod, flock, fstat, futimens, mkdirat, openat2, renameat_with, statat, unlinkat,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Timespec,
+    Timestamps, UTIME_OMIT, fchmod, flock, fstat, futimens, mkdirat, openat2, renameat_with,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 

@@ -79,8 +79,9 @@ impl Writer<'_> {
         } else {
             self.step(Step::Seal);
         }
-        let tmp_is_granted =
-            grants.iter().any(|grant| grant.path == Path::new(TMP) && grant.access == Access::Write);
+        let tmp_is_granted = grants
+            .iter()
+            .any(|grant| grant.path == Path::new(TMP) && grant.access == Access::Write);
         if !tmp_is_granted && (self.view.plan.has_own_root || open_plain(Path::new(TMP)).is_ok()) {
             if self.view.plan.has_own_root {
                 self.directory(Path::new(TMP))?;
@@ -218,7 +219,7 @@ impl Writer<'_> {
         let roots = || grants.iter().filter(|grant| grant.access == Access::Write);
         let mut covers: BTreeSet<(PathBuf, bool)> = BTreeSet::new();
         for held in &self.wanted.confinement.protect {
-            let Some(root) = roots().filter(|root| held.starts_with(&root.path)).next_back() else {
+            let Some(root) = roots().rfind(|root| held.starts_with(&root.path)) else {
                 continue;
             };
             let held = match Placeholder::along(&root.path, held)? {
@@ -327,7 +328,8 @@ impl Writer<'_> {
     /// Lets the program's words name approved files where they are.
     fn redirect(&mut self, apart: &[Pinned]) -> Result<(), SandboxError> {
         for pinned in apart {
-            let moved = Path::new(APPROVED).join(pinned.path.strip_prefix("/").unwrap_or(&pinned.path));
+            let moved =
+                Path::new(APPROVED).join(pinned.path.strip_prefix("/").unwrap_or(&pinned.path));
             let Some(moved_text) = moved.to_str() else {
                 return Err(refused(&pinned.path, "its name is not text"));
             };
