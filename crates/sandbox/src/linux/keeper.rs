@@ -3,6 +3,7 @@
 //! everything when the program ends, when the caller says so, and when the caller is gone.
 #![allow(unsafe_code, reason = "a process that shares memory")]
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::ptr;
 
@@ -14,6 +15,9 @@ use super::child;
 use super::control::{self, Stage};
 use super::prepared::Prepared;
 use super::raw::{self, Setting};
+
+/// The limit of a process namespace on its processes.
+pub(super) const PROCESSES: &CStr = c"/proc/sys/kernel/pid_max";
 
 /// Runs the program and ends with it.
 pub(super) fn main(prepared: &mut Prepared) -> ! {
@@ -44,7 +48,7 @@ fn begin(prepared: &mut Prepared) -> Result<(libc::pid_t, OwnedFd), (Stage, Errn
             .map_err(at(Stage::Users))?;
     }
     if let Some(limit) = &prepared.process_limit {
-        raw::write_file(c"/proc/sys/kernel/pid_max", limit).map_err(at(Stage::Processes))?;
+        raw::write_file(PROCESSES, limit).map_err(at(Stage::Processes))?;
     }
     if prepared.outer & libc::CLONE_NEWPID == 0 {
         raw::set(Setting::Subreaper, 1).map_err(at(Stage::Session))?;
