@@ -68,7 +68,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            time: Duration::from_secs(60),
+            time: Duration::from_mins(1),
             // Address space, not use: some runtimes reserve gigabytes that they never touch.
             memory: 8_000_000_000,
             processes: 256,

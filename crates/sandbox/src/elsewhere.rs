@@ -1,6 +1,6 @@
 //! Systems whose kernel offers nothing to hold a program with that is built in here.
 
-use crate::{Confinement, Finished, Gate, Machine, Program, SandboxError, choose};
+use crate::{Confinement, Escape, Finished, Gate, Machine, Program, SandboxError, Tier, choose};
 
 /// What this machine can enforce: nothing.
 pub fn probe() -> Machine {
@@ -15,13 +15,22 @@ pub fn run(
     _: Option<&dyn Gate>,
     _: &dyn Fn() -> bool,
 ) -> Result<Finished, SandboxError> {
-    let help = "run it on Linux".to_owned();
-    Err(choose(confinement, machine)
-        .err()
-        .unwrap_or(SandboxError::Unavailable { missing: machine.kernel.clone(), help }))
+    Err(choose(confinement, machine).err().unwrap_or_else(|| unavailable(machine)))
 }
 
 /// Every file that has to be in `execute` so that `program` starts: none, since none does.
 pub fn started_by(_: &Program) -> Vec<std::path::PathBuf> {
     Vec::new()
+}
+
+/// Tries nothing: the answer is `SANDBOX_UNAVAILABLE`.
+pub fn self_test(machine: &Machine, _: Tier) -> Result<Vec<Escape>, SandboxError> {
+    Err(unavailable(machine))
+}
+
+fn unavailable(machine: &Machine) -> SandboxError {
+    SandboxError::Unavailable {
+        missing: format!("{} without a sandbox", machine.kernel),
+        help: "run it on Linux".to_owned(),
+    }
 }

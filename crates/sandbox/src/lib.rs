@@ -35,6 +35,7 @@ mod finished;
 mod gate;
 mod machine;
 pub mod network;
+mod self_test;
 mod tier;
 
 #[cfg(target_os = "linux")]
@@ -51,5 +52,6 @@ pub use error::SandboxError;
 pub use finished::Finished;
 pub use gate::Gate;
 pub use machine::{Machine, Namespaces};
-pub use system::{probe, run, started_by};
+pub use self_test::Escape;
+pub use system::{probe, run, self_test, started_by};
 pub use tier::{Choice, Substitute, choose};

@@ -19,7 +19,8 @@ pub struct Machine {
     pub namespaces: Namespaces,
     /// Whether the user is root, whom a limit on processes does not bind.
     pub root: bool,
-    /// Whether a process namespace can have a limit of its own on processes (Linux 6.14).
+    /// Whether the processes of root can be limited all the same: by a process namespace with a limit of
+    /// its own (Linux 6.14).
     pub process_limit: bool,
 }
 

@@ -15,11 +15,11 @@ pub struct Choice {
     pub tier: Tier,
     /// Why it is not a lower one.
     pub reason: &'static str,
-    /// What takes the place of a feature that this machine lacks. It denies as much or more.
+    /// What takes the place of features that this machine lacks, or that nothing does.
     pub substitutes: Vec<Substitute>,
 }
 
-/// What takes the place of a missing feature.
+/// What takes the place of a missing feature. But for the last it denies as much, or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Substitute {
     /// A process namespace keeps signals inside, where Landlock cannot.
@@ -27,6 +27,9 @@ pub enum Substitute {
     /// No signal can be sent at all, also not to the program's own children: Landlock cannot keep
     /// signals inside, and there is no process namespace.
     NoSignals,
+    /// Nothing but its time limits how many processes it has: the user is root, whom the system does not
+    /// limit, and no process namespace does instead.
+    NoProcessLimit,
 }
 
 /// The tier for a program with this confinement on this machine: the highest that anything asks for.
@@ -75,11 +78,14 @@ pub fn choose(confinement: &Confinement, machine: &Machine) -> Result<Choice, Sa
                 .to_owned(),
         });
     }
-    let substitutes = match (machine.landlock >= LANDLOCK_SCOPES, machine.has_namespaces()) {
+    let mut substitutes = match (machine.landlock >= LANDLOCK_SCOPES, machine.has_namespaces()) {
         (true, _) => vec![],
         (false, true) => vec![Substitute::SignalsByNamespace],
         (false, false) => vec![Substitute::NoSignals],
     };
+    if machine.root && !(machine.has_namespaces() && machine.process_limit) {
+        substitutes.push(Substitute::NoProcessLimit);
+    }
     Ok(Choice { tier, reason, substitutes })
 }
 

@@ -11,6 +11,8 @@ use super::control::{self, Stage};
 use super::mounts::{self, Broken};
 use super::prepared::Prepared;
 use super::raw::{self, Setting};
+use super::rehearsal;
+use super::watch::Act;
 
 /// The address of the gate in the program's network: the usual port of a proxy. Nobody else is there.
 pub(super) const GATE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128);
@@ -30,6 +32,7 @@ pub(super) extern "C" fn main(prepared: *mut libc::c_void) -> libc::c_int {
     let prepared: &Prepared = unsafe { &*prepared.cast_const().cast() };
     let (stage, index, error) = match lock_in(prepared) {
         Err(ended) => ended,
+        Ok(()) if prepared.act == Act::Rehearse => rehearsal::main(),
         // SAFETY: `Strings` ends its list with a null pointer, and each with a zero.
         Ok(()) => unsafe {
             let (argv, environment) = (prepared.argv.list(), prepared.environment.list());

@@ -145,7 +145,7 @@ fn interpreters(file: &Path) -> Vec<std::ffi::OsString> {
     let Some(line) = line.strip_prefix(b"#!") else { return Vec::new() };
     let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let mut words = line
-        .split(|byte| byte.is_ascii_whitespace())
+        .split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty())
         .map(|word| OsStr::from_bytes(word).to_owned());
     let Some(interpreter) = words.next() else { return Vec::new() };

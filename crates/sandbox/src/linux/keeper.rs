@@ -3,6 +3,7 @@
 //! everything when the program ends, when the caller says so, and when the caller is gone.
 #![allow(unsafe_code, reason = "a process that shares memory")]
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::ptr;
 
@@ -15,12 +16,15 @@ use super::control::{self, Stage};
 use super::prepared::Prepared;
 use super::raw::{self, Setting};
 
+/// The limit of a process namespace on its processes.
+pub(super) const PROCESSES: &CStr = c"/proc/sys/kernel/pid_max";
+
 /// Runs the program and ends with it.
 pub(super) fn main(prepared: &mut Prepared) -> ! {
     let code = match begin(prepared) {
         Ok((program, signals)) => {
             let status = watch(prepared, program, &signals);
-            finish(prepared, status);
+            finish(prepared, program, status);
             0
         }
         Err((stage, error)) => {
@@ -44,7 +48,7 @@ fn begin(prepared: &mut Prepared) -> Result<(libc::pid_t, OwnedFd), (Stage, Errn
             .map_err(at(Stage::Users))?;
     }
     if let Some(limit) = &prepared.process_limit {
-        raw::write_file(c"/proc/sys/kernel/pid_max", limit).map_err(at(Stage::Processes))?;
+        raw::write_file(PROCESSES, limit).map_err(at(Stage::Processes))?;
     }
     if prepared.outer & libc::CLONE_NEWPID == 0 {
         raw::set(Setting::Subreaper, 1).map_err(at(Stage::Session))?;
@@ -99,11 +103,10 @@ fn watch(prepared: &Prepared, program: libc::pid_t, signals: &OwnedFd) -> Option
         if signal && is_term(signals) || caller {
             return None;
         }
-        loop {
-            match raw::wait(-1, false) {
-                Ok(Some((ended, status))) if ended == program => return Some(status),
-                Ok(Some(_)) => {}
-                Ok(None) | Err(_) => break,
+        // Orphans that ended are collected as well.
+        while let Ok(Some((ended, status))) = raw::wait(-1, false) {
+            if ended == program {
+                return Some(status);
             }
         }
     }
@@ -124,9 +127,9 @@ fn is_term(signals: &OwnedFd) -> bool {
 
 /// Ends all that is left, then says how the program ended. Without a status nobody listens, or will
 /// clean up.
-fn finish(prepared: &Prepared, status: Option<i32>) {
+fn finish(prepared: &Prepared, program: libc::pid_t, status: Option<i32>) {
     if prepared.outer & libc::CLONE_NEWPID == 0 {
-        sweep();
+        sweep(program);
     } else {
         // Everybody in this namespace but this process.
         let _ = raw::kill(-1);
@@ -138,30 +141,48 @@ fn finish(prepared: &Prepared, status: Option<i32>) {
     }
 }
 
-/// Kills all descendants: whose parent is killed comes to this process, and is killed next.
-fn sweep() {
+/// Kills all descendants, where no namespace does it. Whose parent is killed comes to this process and is
+/// killed next.
+///
+/// Nobody is collected before all are dead. The dead count against the limit on processes as the living
+/// do, so a program that forks faster than it is killed runs out of processes instead of winning.
+fn sweep(program: libc::pid_t) {
+    // A wish: among many busy processes this one should get its turn.
+    let _ = rustix::process::setpriority_process(None, -20);
     loop {
-        kill_children();
-        if raw::wait(-1, true).is_err() {
-            return;
+        match kill_children() {
+            Ok(0) => break,
+            // Dying takes a moment.
+            Ok(_) => std::thread::yield_now(),
+            // A kernel that does not list them; what did not leave the session can be reached.
+            Err(_) => {
+                let _ = raw::kill(-program);
+                break;
+            }
         }
-        while let Ok(Some(_)) = raw::wait(-1, false) {}
     }
+    while let Ok(Some(_)) = raw::wait(-1, false) {}
 }
 
-fn kill_children() {
+/// Kills every child that is alive, and says how many there were.
+fn kill_children() -> rustix::io::Result<usize> {
     let path = c"/proc/thread-self/children";
-    let Ok(list) = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) else {
-        return;
-    };
-    let mut child: libc::pid_t = 0;
+    let list = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let (mut alive, mut child): (usize, libc::pid_t) = (0, 0);
     let mut buffer = [0_u8; 4096];
-    while let Ok(length @ 1..) = rustix::io::read(&list, &mut buffer) {
+    loop {
+        let length = rustix::io::read(&list, &mut buffer)?;
+        if length == 0 {
+            return Ok(alive);
+        }
         for byte in buffer.get(..length).unwrap_or_default() {
             if byte.is_ascii_digit() {
                 child = child.wrapping_mul(10).wrapping_add((byte - b'0').into());
             } else if child > 0 {
-                let _ = raw::kill(child);
+                if !raw::is_dead(child) {
+                    alive += 1;
+                    let _ = raw::kill(child);
+                }
                 child = 0;
             }
         }

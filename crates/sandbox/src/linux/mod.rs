@@ -18,6 +18,7 @@ mod plan;
 mod prepared;
 mod probe;
 mod raw;
+mod rehearsal;
 mod ruleset;
 mod running;
 mod seccomp;
@@ -28,6 +29,7 @@ use crate::{Confinement, Finished, Gate, Machine, Network, Program, SandboxError
 
 pub use executable::started_by;
 pub use probe::probe;
+pub use rehearsal::self_test;
 
 /// Runs `program`, held to `confinement`, until it ends, its time is over or `is_stopped`.
 ///
@@ -47,5 +49,5 @@ pub fn run(
     if confinement.network != Network::None && gate.is_none() {
         return Err(SandboxError::NoGate);
     }
-    watch::run(machine, held, program, confinement, gate, is_stopped)
+    watch::run(machine, held, program, confinement, gate, is_stopped, watch::Act::Start)
 }

@@ -24,6 +24,9 @@ const SCRATCH: &CStr = c"256m";
 /// A root of one's own holds directories, links and approved files.
 const ROOT: &CStr = c"256m";
 
+/// Landlock's rights to read files and to list directories.
+const READ: u64 = 1 << 2 | 1 << 3;
+
 /// Where it ended early.
 pub(super) enum Broken {
     Start(Errno),
@@ -153,9 +156,7 @@ fn processes(root: &OwnedFd, at: &CStr, rules: &OwnedFd) -> rustix::io::Result<(
     match mounted {
         Ok(mount) => {
             attach(&mount, &find(root, at)?)?;
-            const READ_FILE: u64 = 1 << 2;
-            const READ_DIRECTORY: u64 = 1 << 3;
-            allow(rules, &find(root, at)?, READ_FILE | READ_DIRECTORY)
+            allow(rules, &find(root, at)?, READ)
         }
         Err(Errno::PERM | Errno::ACCESS) => Ok(()),
         Err(error) => Err(error),

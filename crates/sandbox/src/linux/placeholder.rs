@@ -81,7 +81,8 @@ impl Placeholder {
                 Ok(_) | Err(Errno::NOTDIR) => return Ok(Protected::There),
                 Err(Errno::NOENT) => match make(&parent, &name) {
                     Ok(held) => held,
-                    Err(Errno::EXIST) => continue,
+                    // Somebody else was first, or cleared away what seemed to be left behind.
+                    Err(Errno::EXIST | Errno::NOENT) => continue,
                     Err(error) => return Err(failed(error)),
                 },
                 Err(error) => return Err(failed(error)),
@@ -135,7 +136,11 @@ fn open_directory(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> 
 fn make(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
     let thread = rustix::thread::gettid().as_raw_nonzero();
     let draft = CString::new(format!(".concertina-{thread}")).map_err(|_| Errno::INVAL)?;
-    mkdirat(parent, &draft, Mode::RWXU)?;
+    if let Err(error) = mkdirat(parent, &draft, Mode::RWXU) {
+        // One of this name was left behind by a thread that ended here.
+        let _ = unlinkat(parent, &draft, AtFlags::REMOVEDIR);
+        return Err(error);
+    }
     let made = open_directory(parent, &draft).and_then(|made| {
         fchmod(&made, Mode::from_raw_mode(MODE))?;
         let times = Timestamps {

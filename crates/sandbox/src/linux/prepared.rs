@@ -17,6 +17,7 @@ use super::placeholder::Placeholder;
 use super::plan::Plan;
 use super::seccomp::{self, Instruction, Profile};
 use super::view::{View, Wanted};
+use super::watch::Act;
 use super::{baseline, child, ruleset};
 use crate::{
     Choice, Confinement, Gate, Machine, Namespaces, Network, Program, SandboxError, Substitute,
@@ -62,6 +63,7 @@ pub(super) struct Mapping {
 /// What the new processes need.
 #[derive(Debug)]
 pub(super) struct Prepared {
+    pub(super) act: Act,
     pub(super) path: CString,
     pub(super) argv: Strings,
     pub(super) environment: Strings,
@@ -102,6 +104,7 @@ pub(super) fn prepare(
     program: &Program,
     confinement: &Confinement,
     gate: Option<&dyn Gate>,
+    act: Act,
 ) -> Result<(Prepared, Ends), SandboxError> {
     let name = || program.argv.first().cloned().unwrap_or_default();
     let not_started = |reason: &str, source: io::Error| SandboxError::NotStarted {
@@ -115,9 +118,12 @@ pub(super) fn prepare(
         .ok()
         .filter(|directory| directory.is_dir())
         .ok_or_else(|| SandboxError::NoDirectory(program.directory.clone()))?;
-    let executable = Executable::find(program).ok_or_else(|| {
-        not_started("looking for it; check that it is installed and on PATH", not_found())
-    })?;
+    let executable = match act {
+        Act::Rehearse => Executable::default(),
+        Act::Start => Executable::find(program).ok_or_else(|| {
+            not_started("looking for it; check that it is installed and on PATH", not_found())
+        })?,
+    };
     let is_networked = confinement.network != Network::None;
 
     let mut grants = Grant::all(confinement)?;
@@ -171,6 +177,7 @@ pub(super) fn prepare(
     let (stderr, stderr_in) = stream().map_err(lost)?;
     let (control, control_in) = pair().map_err(lost)?;
     let mut prepared = Prepared {
+        act,
         path: path_text(&path).map_err(lost)?,
         argv: Strings::new(argv.into_iter().map(word).collect::<Result<_, _>>()?),
         environment: Strings::new(environment.map(word).collect::<Result<_, _>>()?),

@@ -3,9 +3,11 @@
 
 use std::fs::read_to_string;
 
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use super::keeper::PROCESSES;
 use super::raw::{self, Forked};
 use crate::{Machine, Namespaces};
 
@@ -23,6 +25,14 @@ const PROCESS_LIMIT: (u32, u32) = (6, 14);
 pub fn probe() -> Machine {
     let system = rustix::system::uname();
     let release = system.release().to_string_lossy();
+    let namespaces = namespaces();
+    let root = geteuid().is_root();
+    let kind = match namespaces {
+        Namespaces::Privileged => libc::CLONE_NEWPID,
+        Namespaces::Unprivileged | Namespaces::Absent { .. } => {
+            libc::CLONE_NEWPID | libc::CLONE_NEWUSER
+        }
+    };
     Machine {
         kernel: format!("{} {release}", system.sysname().to_string_lossy()),
         boot: read_to_string("/proc/sys/kernel/random/boot_id")
@@ -30,9 +40,12 @@ pub fn probe() -> Machine {
             .unwrap_or_default(),
         landlock: raw::landlock_version().unwrap_or(0),
         seccomp: raw::has_filters(),
-        namespaces: namespaces(),
-        root: geteuid().is_root(),
-        process_limit: version(&release) >= PROCESS_LIMIT,
+        // Where the version is too old the setting must not be touched: it is the machine's.
+        process_limit: root
+            && version(&release) >= PROCESS_LIMIT
+            && tries(kind, || raw::write_file(PROCESSES, b"301")).is_ok(),
+        namespaces,
+        root,
     }
 }
 
@@ -43,10 +56,10 @@ fn version(release: &str) -> (u32, u32) {
 }
 
 fn namespaces() -> Namespaces {
-    if geteuid().is_root() && tries(ALL).is_ok() {
+    if geteuid().is_root() && tries(ALL, separates).is_ok() {
         return Namespaces::Privileged;
     }
-    match tries(ALL | libc::CLONE_NEWUSER) {
+    match tries(ALL | libc::CLONE_NEWUSER, separates) {
         Ok(()) => Namespaces::Unprivileged,
         Err(error) => Namespaces::Absent { reason: std::io::Error::from(error).to_string() },
     }
@@ -54,14 +67,18 @@ fn namespaces() -> Namespaces {
 
 /// Makes a process with these namespaces and lets it do what is done in them: some systems give them,
 /// and nothing that they are good for.
-fn tries(namespaces: libc::c_int) -> rustix::io::Result<()> {
+fn tries(
+    namespaces: libc::c_int,
+    what: impl FnOnce() -> rustix::io::Result<()>,
+) -> rustix::io::Result<()> {
     let user = format!("{0} {0} 1", geteuid().as_raw());
     let group = format!("{0} {0} 1", rustix::process::getegid().as_raw());
     let mapped = namespaces & libc::CLONE_NEWUSER != 0;
     // SAFETY: the copy makes system calls on what was laid out for it, and never comes back.
     match unsafe { raw::fork(namespaces)? } {
         Forked::Child => {
-            let code = match tried(mapped.then_some((user.as_bytes(), group.as_bytes()))) {
+            let mapping = mapped.then_some((user.as_bytes(), group.as_bytes()));
+            let code = match mapping.map_or(Ok(()), map).and_then(|()| what()) {
                 Ok(()) => 0,
                 Err(error) => error.raw_os_error(),
             };
@@ -77,13 +94,14 @@ fn tries(namespaces: libc::c_int) -> rustix::io::Result<()> {
     }
 }
 
-fn tried(mapped: Option<(&[u8], &[u8])>) -> rustix::io::Result<()> {
-    use rustix::fs::{CWD, Mode, OFlags, openat};
-    if let Some((user, group)) = mapped {
-        raw::write_file(c"/proc/self/setgroups", b"deny")?;
-        raw::write_file(c"/proc/self/uid_map", user)?;
-        raw::write_file(c"/proc/self/gid_map", group)?;
-    }
+fn map((user, group): (&[u8], &[u8])) -> rustix::io::Result<()> {
+    raw::write_file(c"/proc/self/setgroups", b"deny")?;
+    raw::write_file(c"/proc/self/uid_map", user)?;
+    raw::write_file(c"/proc/self/gid_map", group)
+}
+
+/// What is done in namespaces of one's own.
+fn separates() -> rustix::io::Result<()> {
     let root = openat(CWD, c"/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     raw::hold(&root, super::plan::Hold::SYSTEM.attributes(), true)?;
     raw::loopback(super::child::GATE, 1).map(drop)

@@ -1,6 +1,11 @@
 //! System calls that have no safe form elsewhere. None allocates, none takes a lock: they are made
 //! between a fork and the start of a program, where every other thread is gone.
 #![allow(unsafe_code, reason = "system calls")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the kernel takes and gives small numbers in words of several sizes"
+)]
 
 use std::ffi::{CStr, c_int, c_long, c_ulong};
 use std::mem::zeroed;
@@ -264,7 +269,19 @@ pub(super) fn wait(child: libc::pid_t, may_wait: bool) -> Result<Option<(libc::p
     }
 }
 
-/// Kills a process, or all that there are with -1.
+/// Whether a child is dead. It is not collected.
+pub(super) fn is_dead(child: libc::pid_t) -> bool {
+    // SAFETY: all zeros is no information.
+    let mut information: libc::siginfo_t = unsafe { zeroed() };
+    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
+    let child = child.cast_unsigned();
+    // SAFETY: the information lives until the call is over.
+    let answer = unsafe { libc::waitid(libc::P_PID, child, &raw mut information, flags) };
+    // SAFETY: `waitid` writes this part of the information, or leaves it zero.
+    answer == 0 && unsafe { information.si_pid() } != 0
+}
+
+/// Kills a process, a group where it is negative, or all that there are with -1.
 pub(super) fn kill(process: libc::pid_t) -> Result<()> {
     // SAFETY: two numbers.
     checked(unsafe { libc::kill(process, libc::SIGKILL) }.into()).map(drop)

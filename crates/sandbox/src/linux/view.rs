@@ -219,7 +219,7 @@ impl Writer<'_> {
         let roots = || grants.iter().filter(|grant| grant.access == Access::Write);
         let mut covers: BTreeSet<(PathBuf, bool)> = BTreeSet::new();
         for held in &self.wanted.confinement.protect {
-            let Some(root) = roots().filter(|root| held.starts_with(&root.path)).next_back() else {
+            let Some(root) = roots().rfind(|root| held.starts_with(&root.path)) else {
                 continue;
             };
             let held = match Placeholder::along(&root.path, held)? {

@@ -22,9 +22,18 @@ use crate::{Choice, Confinement, Finished, Gate, Limits, Machine, Program, Sandb
 /// How often it is asked whether to stop.
 const ASK: Duration = Duration::from_millis(10);
 /// How long the keeper may take to end everything by itself.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(100);
 /// What is read at once, in bytes.
 const CHUNK: usize = 64 * 1024;
+
+/// What a process does when it is locked in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Starts the program.
+    Start,
+    /// Tries to escape.
+    Rehearse,
+}
 
 /// Runs a program to its end.
 pub(super) fn run(
@@ -34,9 +43,10 @@ pub(super) fn run(
     confinement: &Confinement,
     gate: Option<&dyn Gate>,
     is_stopped: &dyn Fn() -> bool,
+    act: Act,
 ) -> Result<Finished, SandboxError> {
     let started = Instant::now();
-    let (mut prepared, ends) = prepared::prepare(machine, &held, program, confinement, gate)?;
+    let (mut prepared, ends) = prepared::prepare(machine, &held, program, confinement, gate, act)?;
     let keeper = Keeper::start(&mut prepared, ends)?;
     let over = AtomicBool::new(false);
     let finished = std::thread::scope(|scope| {
@@ -69,6 +79,8 @@ struct Keeper {
     ends: Ends,
     process: OwnedFd,
     id: libc::pid_t,
+    /// Whether whoever it keeps ends with it, however it ends.
+    is_first: bool,
     is_gone: bool,
 }
 
@@ -83,7 +95,13 @@ impl Keeper {
         }
         raw::set_blocked(&before);
         match forked {
-            Ok(Forked::Parent(process, id)) => Ok(Self { ends, process, id, is_gone: false }),
+            Ok(Forked::Parent(process, id)) => Ok(Self {
+                ends,
+                process,
+                id,
+                is_first: prepared.outer & libc::CLONE_NEWPID != 0,
+                is_gone: false,
+            }),
             Ok(Forked::Child) => raw::exit(127),
             Err(error) => Err(SandboxError::Lost(error.into())),
         }
@@ -94,15 +112,11 @@ impl Keeper {
         if self.is_gone {
             return;
         }
-        // The keeper sees it and ends the rest first. Should it be held up, it goes without asking:
-        // with a process namespace that comes to the same.
+        // The keeper sees it and ends the rest first. Should it be held up, it goes without asking,
+        // where that comes to the same.
         let _ = shutdown(&self.ends.control, Shutdown::Both);
-        let until = Instant::now() + PATIENCE;
-        while !is_ready(self.process.as_fd(), until.saturating_duration_since(Instant::now())) {
-            if Instant::now() >= until {
-                let _ = pidfd_send_signal(&self.process, Signal::KILL);
-                break;
-            }
+        if self.is_first && !is_ready(self.process.as_fd(), PATIENCE) {
+            let _ = pidfd_send_signal(&self.process, Signal::KILL);
         }
         self.collect();
     }

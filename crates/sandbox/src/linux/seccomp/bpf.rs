@@ -81,8 +81,7 @@ fn ranges(rules: &[Rule]) -> Vec<Range<'_>> {
 }
 
 /// Calls that are not known.
-static UNKNOWN: Rule =
-    Rule { calls: &[], tests: &[], verdict: Verdict::Refuse(libc::ENOSYS as u16) };
+static UNKNOWN: Rule = Rule { calls: &[], tests: &[], verdict: Verdict::Refuse(libc::ENOSYS) };
 
 fn tree(ranges: &[Range<'_>]) -> Vec<Instruction> {
     let (left, right) = ranges.split_at(ranges.len() / 2);
@@ -178,13 +177,14 @@ const fn answer(verdict: Verdict) -> Instruction {
         RETURN,
         match verdict {
             Verdict::Allow => RETURN_ALLOW,
-            Verdict::Refuse(number) => RETURN_ERRNO | number as u32,
+            Verdict::Refuse(number) => RETURN_ERRNO | number.cast_unsigned(),
             Verdict::Kill => RETURN_KILL_PROCESS,
         },
     )
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "halves of words are meant")]
 mod test {
     use super::super::{Profile, table};
     use super::*;
@@ -192,7 +192,7 @@ mod test {
     /// What the table says, read line by line.
     fn said(rules: &[Rule], number: u32, arguments: [u64; 6]) -> u32 {
         if number > LAST {
-            return RETURN_ERRNO | libc::ENOSYS as u32;
+            return RETURN_ERRNO | libc::ENOSYS.cast_unsigned();
         }
         for rule in rules {
             if !rule.calls.contains(&libc::c_long::from(number)) {

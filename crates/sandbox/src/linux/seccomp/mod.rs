@@ -16,7 +16,7 @@ pub(super) enum Verdict {
     /// Make it.
     Allow,
     /// Answer with this error number.
-    Refuse(u16),
+    Refuse(i32),
     /// Kill the process.
     Kill,
 }

@@ -4,9 +4,9 @@ use libc::c_long;
 
 use super::{Profile, Rule, Test, Verdict};
 
-const DENIED: Verdict = Verdict::Refuse(libc::EPERM as u16);
+const DENIED: Verdict = Verdict::Refuse(libc::EPERM);
 /// As if the kernel were older: programs then use the calls that there were before.
-const ABSENT: Verdict = Verdict::Refuse(libc::ENOSYS as u16);
+const ABSENT: Verdict = Verdict::Refuse(libc::ENOSYS);
 
 /// Calls that `libc` has no name for on every system. The numbers are the same everywhere.
 mod number {
@@ -218,7 +218,7 @@ const COMMON: &[Rule] = &[
         &[libc::SYS_setpriority],
         &[
             // Those of a whole user.
-            Test::In { argument: 0, mask: u32::MAX, values: &[libc::PRIO_USER as u32] },
+            Test::In { argument: 0, mask: u32::MAX, values: &[libc::PRIO_USER] },
             Test::NotIn { argument: 1, mask: u32::MAX, values: &[0] },
         ],
         DENIED,
