@@ -57,6 +57,7 @@ impl CliError {
 impl From<RuntimeError> for CliError {
     fn from(error: RuntimeError) -> Self {
         let exit = match error.kind() {
+            ErrorKind::Findings => Exit::Findings,
             ErrorKind::Usage => Exit::Usage,
             ErrorKind::Denied => Exit::Denied,
             ErrorKind::NotFound => Exit::NotFound,

@@ -48,7 +48,7 @@ impl Session {
         let mut waiting = Vec::new();
         for command in skill.commands.clone() {
             let ran = match &distrusted {
-                Some(reason) => Err(Refusal::new("UNTRUSTED", reason.as_str())),
+                Some(why) => Err(Refusal::new(why.code.as_str(), why.reason.as_str())),
                 None if asks_before_commands(&skill) => Err(Refusal::new(
                     "APPROVAL_NEEDED",
                     "the skill asks for consent before its commands, and it cannot be given here",

@@ -1,0 +1,113 @@
+//! Where a skill is put together before it is there: beside the others, on the same file system, and
+//! moved into its place by one rename.
+//!
+//! One program at a time works in a directory of skills. What one that was killed left behind, the
+//! next removes.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+
+use super::SupplyError;
+use super::files::walk;
+use crate::private::{create, sync_directory};
+
+/// Hidden, so that nobody looks for skills in it.
+const STAGING: &str = ".concertina-staging";
+
+/// The right to change a directory of skills, and a place to prepare the change.
+#[derive(Debug)]
+pub(super) struct Stage {
+    root: PathBuf,
+    /// Locked while this lives; the system unlocks it also when the program is killed.
+    _lock: File,
+}
+
+impl Stage {
+    /// Takes the directory of skills `root`, which is made where it is absent.
+    ///
+    /// # Errors
+    /// `INSTALL_BUSY` while another program works there.
+    pub(super) fn open(root: &Path) -> Result<Self, SupplyError> {
+        let failed = |error: std::io::Error| SupplyError::not_written(root, &error);
+        fs::create_dir_all(root).map_err(failed)?;
+        let lock = File::open(root).map_err(failed)?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let message = format!(
+                "another program installs into {}; try again when it is done",
+                root.display()
+            );
+            return Err(SupplyError::environment("INSTALL_BUSY", message));
+        }
+        let stage = Self { root: root.to_owned(), _lock: lock };
+        stage.clear().map_err(failed)?;
+        let mut builder = fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(stage.path("")).map_err(failed)?;
+        Ok(stage)
+    }
+
+    /// A path in the staging directory.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.root.join(STAGING).join(name)
+    }
+
+    /// A new empty directory in it.
+    pub(super) fn directory(&self, name: &str) -> Result<PathBuf, SupplyError> {
+        let path = self.path(name);
+        fs::create_dir(&path).map_err(|error| SupplyError::not_written(&path, &error))?;
+        Ok(path)
+    }
+
+    /// A new empty file in it.
+    pub(super) fn file(&self, name: &str) -> Result<File, SupplyError> {
+        let path = self.path(name);
+        create(&path, 0o600).map_err(|error| SupplyError::not_written(&path, &error))
+    }
+
+    /// Puts the directory `draft` in the place called `name`, in one step; what was there comes into the
+    /// staging directory.
+    pub(super) fn place(&self, draft: &Path, name: &str) -> Result<(), SupplyError> {
+        let target = self.root.join(name);
+        let moved = if target.symlink_metadata().is_ok() {
+            renameat_with(CWD, draft, CWD, &target, RenameFlags::EXCHANGE).map_err(Into::into)
+        } else {
+            fs::rename(draft, &target)
+        };
+        moved.and_then(|()| sync_directory(&self.root)).map_err(|error: std::io::Error| {
+            let message = format!(
+                "{} cannot be replaced in one step: {error}; it is as it was: move it away yourself and install again",
+                target.display()
+            );
+            SupplyError::environment("NOT_PLACED", message)
+        })
+    }
+
+    /// Removes the staging directory. A link in its place is removed and not followed.
+    fn clear(&self) -> std::io::Result<()> {
+        let path = self.root.join(STAGING);
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+            Ok(meta) if meta.is_dir() => fs::remove_dir_all(&path),
+            Ok(_) => fs::remove_file(&path),
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next.
+        let _ = self.clear();
+    }
+}
+
+/// Has the disk keep what is in the directory `draft`, whose files it keeps already.
+pub(super) fn settle(draft: &Path) -> Result<(), SupplyError> {
+    for directory in walk(draft)?.directories {
+        let path = draft.join(directory);
+        sync_directory(&path).map_err(|error| SupplyError::not_written(&path, &error))?;
+    }
+    Ok(())
+}
