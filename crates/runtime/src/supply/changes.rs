@@ -123,22 +123,22 @@ impl Changes {
         if let Some(PermissionsChange { before, after }) = &self.permissions {
             line("what it declares is another:");
             let gone = before.iter().filter(|one| !after.contains(one));
-            gone.for_each(|one| line(&format!("  - {}", shown(one))));
+            gone.for_each(|one| line(&format!("  - {}", visible(one))));
             let new = after.iter().filter(|one| !before.contains(one));
-            new.for_each(|one| line(&format!("  + {}", shown(one))));
+            new.for_each(|one| line(&format!("  + {}", visible(one))));
             let stays = before.iter().filter(|one| after.contains(one));
-            stays.for_each(|one| line(&format!("    {}", shown(one))));
+            stays.for_each(|one| line(&format!("    {}", visible(one))));
         }
         for path in &self.added {
-            line(&format!("new file {}", shown(path)));
+            line(&format!("new file {}", visible(path)));
         }
         for path in &self.removed {
-            line(&format!("gone: {}", shown(path)));
+            line(&format!("gone: {}", visible(path)));
         }
         for file in &self.changed {
             line(&format!(
                 "changed {}, {} bytes before, {} now{}",
-                shown(&file.path),
+                visible(&file.path),
                 file.before,
                 file.after,
                 if file.lines.is_some() { ":" } else { "; its lines cannot be shown" }
@@ -169,7 +169,7 @@ fn lines(
     let total = diff.lines().count();
     let most = FILE_LINES.min(*room);
     *room -= total.min(most);
-    let mut kept: Vec<String> = diff.lines().take(most).map(shown).collect();
+    let mut kept: Vec<String> = diff.lines().take(most).map(visible).collect();
     if total > most {
         kept.push(format!("… {} more lines", total - most));
     }
@@ -177,7 +177,11 @@ fn lines(
 }
 
 /// A line with everything made visible that a person would not see, and cut where it is long.
-fn shown(line: &str) -> String {
+///
+/// ```
+/// assert_eq!(concertina_runtime::supply::visible("a\u{200b}b\n"), r"a\u{200b}b\u{a}");
+/// ```
+pub fn visible(line: &str) -> String {
     let mut out = String::new();
     for (at, c) in line.chars().enumerate() {
         if at == LINE_CHARS {

@@ -27,7 +27,7 @@ mod stage;
 mod unpack;
 
 pub use address::{Resolver, SystemResolver, is_public};
-pub use changes::{Changes, FileChange, PermissionsChange, Version};
+pub use changes::{Changes, FileChange, PermissionsChange, Version, visible};
 pub use error::SupplyError;
 pub use fetch::{DOWNLOAD_BYTES, Fetching, REDIRECTS, fetch, is_address};
 pub(crate) use files::walk;

@@ -13,7 +13,7 @@ use super::{LoadedSkill, Workspace, absolute};
 use crate::error::RuntimeError;
 use crate::inside::inside;
 use crate::sources::everything;
-use crate::supply::{Changes, Locks, Manifest, SIGNATURE_FILE, Signed, Trusted, judge};
+use crate::supply::{Changes, Locks, Manifest, PublicKey, SIGNATURE_FILE, Signed, Trusted, judge};
 use crate::trust::{Standing, Trust, content_digest};
 
 /// Why a skill that was read is not used.
@@ -97,6 +97,11 @@ impl Workspace {
         self.loaded.settings_digest().is_none_or(|(path, digest)| {
             trust.standing(&path.to_string_lossy(), &digest) == Standing::Trusted
         })
+    }
+
+    /// The keys under `[trust]` in the person's settings: what is signed with one of them is trusted.
+    pub fn trusted_keys(&self) -> &[PublicKey] {
+        &self.keys
     }
 
     /// Why a skill that was read, or the file `part` of it, is not used; none where it may be: it is what
