@@ -10,7 +10,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use blake2::{Blake2b256, Blake2b512, Digest as _};
+use blake2::{Blake2b512, Digest as _};
 use ed25519_dalek::{Signature as Ed25519, Signer as _, SigningKey, VerifyingKey};
 
 use super::SupplyError;
@@ -182,12 +182,13 @@ impl SecretKey {
             let message = format!("the secret key is protected by a password; {help}");
             return Err(SupplyError::refused("KEY_LOCKED", message));
         }
+        // A checksum follows, which is of use with a password only; that both halves of the key belong
+        // together says more.
         let mut read = || {
             let (id, seed): (KeyId, [u8; 32]) = (take(rest)?, take(rest)?);
-            let (public, sum): ([u8; 32], [u8; 32]) = (take(rest)?, take(rest)?);
-            let secret = Self { id, key: SigningKey::from_bytes(&seed) };
-            let is_whole = secret.key.verifying_key().to_bytes() == public && secret.sum() == sum;
-            is_whole.then_some(secret)
+            let public: [u8; 32] = take(rest)?;
+            let key = SigningKey::from_bytes(&seed);
+            (key.verifying_key().to_bytes() == public).then_some(Self { id, key })
         };
         read().ok_or_else(invalid)
     }
@@ -196,14 +197,8 @@ impl SecretKey {
     pub fn render(&self) -> String {
         let pair = self.key.to_keypair_bytes();
         let bytes =
-            [&KEY_ALGORITHM[..], &[0; 2], b"B2", &[0; 48], &self.id, &pair, &self.sum()].concat();
+            [&KEY_ALGORITHM[..], &[0; 2], b"B2", &[0; 48], &self.id, &pair, &[0; 32]].concat();
         format!("untrusted comment: minisign secret key\n{}\n", BASE64.encode(bytes))
-    }
-
-    /// What tells a damaged file from a whole one.
-    fn sum(&self) -> [u8; 32] {
-        let pair = self.key.to_keypair_bytes();
-        Blake2b256::digest([&KEY_ALGORITHM[..], &self.id, &pair].concat()).into()
     }
 
     /// The key that others check with.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
 use super::SupplyError;
-use super::files::walk;
+use super::files::{SIGNATURE_FILE, walk};
 use crate::private::{create, sync_directory};
 
 /// Hidden, so that nobody looks for skills in it.
@@ -103,11 +103,17 @@ impl Drop for Stage {
     }
 }
 
-/// Has the disk keep what is in the directory `draft`, whose files it keeps already.
+/// Has the disk keep all that is in the directory `draft`.
 pub(super) fn settle(draft: &Path) -> Result<(), SupplyError> {
-    for directory in walk(draft)?.directories {
-        let path = draft.join(directory);
-        sync_directory(&path).map_err(|error| SupplyError::not_written(&path, &error))?;
+    let walk = walk(draft)?;
+    let files = walk.found.into_iter().map(|found| found.path);
+    let signature = draft.join(SIGNATURE_FILE);
+    let signature = signature.is_file().then(|| PathBuf::from(SIGNATURE_FILE));
+    // Each directory after what is in it.
+    for path in files.chain(signature).chain(walk.directories.into_iter().rev()) {
+        let path = draft.join(path);
+        let kept = File::open(&path).and_then(|file| file.sync_all());
+        kept.map_err(|error| SupplyError::not_written(&path, &error))?;
     }
     Ok(())
 }

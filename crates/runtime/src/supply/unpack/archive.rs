@@ -98,6 +98,8 @@ fn tar(reader: impl Read, unpacking: &mut Unpacking<'_>) -> Result<(), SupplyErr
             }
         }
     }
+    // What is packed says at its very end whether it is whole.
+    io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(failed)?;
     Ok(())
 }
 
