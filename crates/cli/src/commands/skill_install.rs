@@ -106,7 +106,7 @@ fn one(
     };
     let fetching = Fetching::default();
     let prepared = runtime.block_on(prepare(home, wanted, keys, &fetching, &mut on_step))?;
-    if !out.is_json() {
+    if !out.is_json() && prepared.offer.standing != Standing::Same {
         tell(&prepared.offer, keys, out)?;
     }
     let is_installed = match prepared.offer.standing {
@@ -114,7 +114,7 @@ fn one(
         Standing::Same => {
             let target = prepared.offer.target.display().to_string();
             if !out.is_json() {
-                out.line(format!("{target} is this already"))?;
+                out.line(format!("{target} is what {} holds", wanted.source))?;
             }
             let data = data(&prepared.offer, keys, true);
             prepared.commit(&mut |_| {})?;
@@ -241,10 +241,7 @@ fn tell(offer: &Offer, keys: &[PublicKey], out: &mut Output) -> Result<(), CliEr
             out.line(format!("  {one}"))?;
         }
     }
-    if offer.standing != Standing::Same {
-        out.line(format!("goes to {}", offer.target.display()))?;
-    }
-    Ok(())
+    out.line(format!("goes to {}", offer.target.display()))
 }
 
 /// The first of `names`, and how many there are besides.

@@ -29,17 +29,24 @@ pub(crate) fn lock(args: &LockArgs, out: &mut Output) -> Result<u8, CliError> {
     let mode = if args.check { LockMode::Check } else { LockMode::Write };
     let report = lock_skills(&directory, &paths, mode)?;
     if out.is_json() {
-        let (ok, skills) = (report.is_same(), &report.skills);
-        out.json(&json!({"lock": file, "ok": ok, "written": !args.check, "skills": skills}))?;
+        let LockReport { skills, skipped, .. } = &report;
+        out.json(&json!({
+            "lock": file, "ok": report.is_same(), "written": !args.check, "skills": skills,
+            "skipped": skipped,
+        }))?;
     } else {
         human(&report, args.check, out)?;
     }
-    Ok(u8::from(args.check && !report.is_same()))
+    let is_wrong = args.check && !report.is_same() || !report.skipped.is_empty();
+    Ok(u8::from(is_wrong))
 }
 
 fn human(report: &LockReport, check: bool, out: &mut Output) -> Result<(), CliError> {
     let rows: Vec<Vec<String>> = report.skills.iter().map(row).collect();
     out.raw(&table(&rows, &[]))?;
+    for skipped in &report.skipped {
+        out.say(format!("warning: not locked: {} [{}]", skipped.reason, skipped.code));
+    }
     let (file, skills) = (report.file.display(), count(report.skills.len(), "skill"));
     let other = report.skills.iter().filter(|skill| skill.standing != LockStanding::Same).count();
     out.say(match (check, report.skills.is_empty()) {

@@ -30,6 +30,10 @@ use super::{Manifest, PublicKey, SupplyError};
 use crate::check;
 use crate::sources::{FileSystem, Place, Source as _};
 
+/// In the staging directory: what was downloaded, and the directory of the skill that was chosen. Beside
+/// them is a directory with the name of a skill, which has no dot.
+const DOWNLOAD: &str = ".download";
+const CHOSEN: &str = ".chosen";
 /// A name that is also a directory, in characters.
 const NAME_CHARS: usize = 64;
 
@@ -132,16 +136,16 @@ pub async fn prepare(
     how: &Fetching,
     on_step: &mut (dyn FnMut(Step) + Send),
 ) -> Result<Prepared, SupplyError> {
-    let stage = Stage::open(&home.skills)?;
+    let stage = Stage::open(&home.skills, &home.lock)?;
     let mut lock = Lock::read(&home.lock)?.unwrap_or_default();
     settle_lock(home, &mut lock)?;
-    let unpacked = stage.directory("unpacked")?;
+    let unpacked = stage.directory(&name_by_source(wanted))?;
     let path = Path::new(&wanted.source);
     let left_out = if is_address(&wanted.source) {
         on_step(Step::Fetch);
-        let mut file = stage.file("download")?;
+        let mut file = stage.file(DOWNLOAD)?;
         fetch(&wanted.source, &mut file, how).await?;
-        unpack(&stage.path("download"), wanted, &unpacked, on_step)?
+        unpack(&stage.path(DOWNLOAD), wanted, &unpacked, on_step)?
     } else if path.is_dir() {
         if wanted.sha256.is_some() {
             let message =
@@ -154,7 +158,7 @@ pub async fn prepare(
         unpack(path, wanted, &unpacked, on_step)?
     };
     let (file, directory_name) = choose(&unpacked, wanted)?;
-    let draft = file.parent().unwrap_or(&unpacked).to_owned();
+    let (draft, file) = alone(&stage, &file, &directory_name)?;
     let findings = checked(&file)?;
     let (manifest, document) = Manifest::of(&file, Loaded::Skills)?;
     let target = home.skills.join(&directory_name);
@@ -212,6 +216,30 @@ fn unpack(
     }
     on_step(Step::Unpack);
     Ok(unpack_archive(file, into)?.version_control)
+}
+
+/// What a skill is called by where it comes from, should it not say its name itself.
+fn name_by_source(wanted: &Wanted) -> String {
+    let last = wanted.source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let ends = [".tar.gz", ".tgz", ".tar", ".zip"];
+    let stem = ends.iter().find_map(|end| last.strip_suffix(end)).unwrap_or(last);
+    let names = [wanted.name.as_deref(), Some(stem)].into_iter().flatten();
+    let mut safe = names.filter(|name| safe_name(name).is_ok());
+    safe.next().unwrap_or("skill").to_owned()
+}
+
+/// Moves the skill that was chosen away from what came with it, into a directory of its own name. Gives
+/// that directory and the skill's file in it.
+fn alone(stage: &Stage, file: &Path, name: &str) -> Result<(PathBuf, PathBuf), SupplyError> {
+    // One that cannot be read has no name, and gets none.
+    let draft = stage.directory(CHOSEN)?.join(if name.is_empty() { "skill" } else { name });
+    let (directory, file_name) = (file.parent(), file.file_name());
+    let (Some(directory), Some(file_name)) = (directory, file_name) else {
+        return Err(SupplyError::refused("NO_SKILL", format!("{} is no skill", file.display())));
+    };
+    std::fs::rename(directory, &draft).map_err(|error| SupplyError::not_written(&draft, &error))?;
+    let file = draft.join(file_name);
+    Ok((draft, file))
 }
 
 /// The skill's file among what was unpacked, and the name of the directory that it gets.

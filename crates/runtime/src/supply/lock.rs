@@ -129,8 +129,19 @@ impl Lock {
         format!("{}\n", serde_json::to_string_pretty(self).unwrap_or_default())
     }
 
-    /// Writes it into `directory`, whole or not at all.
-    pub fn write(&mut self, directory: &Path) -> Result<(), SupplyError> {
+    /// Writes it into `directory`, whole or not at all. Whoever calls holds the directory, so that drafts
+    /// which are there were left by a program that was killed.
+    pub(super) fn write(&mut self, directory: &Path) -> Result<(), SupplyError> {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let parts = name.to_str().and_then(|name| {
+                name.strip_prefix("skills.")?.strip_suffix(".new")?.split_once('-')
+            });
+            let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+            if parts.is_some_and(|(process, number)| is_number(process) && is_number(number)) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
         self.skills.sort_by(|a, b| (&a.path, a.digest).cmp(&(&b.path, b.digest)));
         let path = directory.join(LOCK_FILE);
         write_whole(&path, 0o644, |out| out.write_all(self.render().as_bytes()))

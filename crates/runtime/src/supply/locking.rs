@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use concertina_core::catalog::Loaded;
+use concertina_core::catalog::{Loaded, Skipped};
 use concertina_types::Digest;
 use serde::Serialize;
 
 use super::lock::{LOCK_FILE, Lock, LockEntry, differences, path_in};
+use super::stage::Held;
 use super::{Manifest, PublicKey, SupplyError, signing};
 use crate::sources::{FileSystem, Place, Source as _};
 
@@ -47,12 +48,15 @@ pub struct LockReport {
     pub file: PathBuf,
     /// The skills, sorted by path.
     pub skills: Vec<LockedSkill>,
+    /// Skills that cannot be locked, and why. What was locked of them before stays locked.
+    pub skipped: Vec<Skipped>,
 }
 
 impl LockReport {
     /// Whether everything is what the lock file says.
     pub fn is_same(&self) -> bool {
-        self.skills.iter().all(|skill| skill.standing == LockStanding::Same)
+        let is_same = |skill: &LockedSkill| skill.standing == LockStanding::Same;
+        self.skills.iter().all(is_same) && self.skipped.is_empty()
     }
 }
 
@@ -69,16 +73,16 @@ pub enum LockMode {
 /// now where `mode` says so. Entries of skills elsewhere stay as they are.
 ///
 /// # Errors
-/// A skill lies outside `directory`, cannot be read, or has lost the signature that its entry wants;
-/// then nothing is written.
+/// A skill lies outside `directory`, or the lock file cannot be read or written.
 pub fn lock_skills(
     directory: &Path,
     paths: &[PathBuf],
     mode: LockMode,
 ) -> Result<LockReport, SupplyError> {
+    let _held = (mode == LockMode::Write).then(|| Held::take(directory)).transpose()?;
     let known = Lock::read(directory)?.unwrap_or_default();
     let mut lock = known.clone();
-    let mut skills = BTreeMap::new();
+    let (mut skills, mut skipped) = (BTreeMap::new(), BTreeMap::new());
     for (file, kind) in skill_files(paths)? {
         let Some(path) = path_in(directory, &file, kind) else {
             let message = format!(
@@ -88,32 +92,25 @@ pub fn lock_skills(
             );
             return Err(SupplyError::usage("LOCK_ELSEWHERE", message));
         };
-        let (manifest, _) = Manifest::of(&file, kind)?;
-        let digest = manifest.digest();
-        let before: Vec<&LockEntry> = known.at(&path).collect();
-        let same = before.iter().find(|entry| entry.digest == digest);
-        let (standing, differences) = match (same, before.first()) {
-            (Some(_), _) => (LockStanding::Same, Vec::new()),
-            (None, Some(before)) => (LockStanding::Changed, differences(before, &manifest)),
-            (None, None) => (LockStanding::Added, Vec::new()),
-        };
-        let name = manifest.name.clone();
-        let mut entry = LockEntry::new(path.clone(), manifest);
-        if let Some(before) = same.or(before.first()) {
-            entry.source.clone_from(&before.source);
-            entry.key.clone_from(&before.key);
+        match compare(&known, path.clone(), &file, kind) {
+            Ok((entry, skill)) => {
+                lock.set(entry);
+                skills.insert(path, skill);
+            }
+            // One that cannot be locked costs no other its lock.
+            Err(error) => {
+                let (code, reason) = (error.code().to_owned(), error.to_string());
+                let shown = file.display().to_string();
+                skipped.insert(path, Skipped { path: shown, code, reason });
+            }
         }
-        check_key(&file, &entry)?;
-        lock.set(entry);
-        let skill =
-            LockedSkill { name, path: path.clone(), standing, digest: Some(digest), differences };
-        skills.insert(path, skill);
     }
     for entry in &known.skills {
         let place = directory.join(&entry.path);
         let is_meant =
             paths.iter().any(|path| place.starts_with(path) || *path == place.join("SKILL.md"));
-        if is_meant && !skills.contains_key(&entry.path) {
+        let is_there = skills.contains_key(&entry.path) || skipped.contains_key(&entry.path);
+        if is_meant && !is_there {
             lock.skills.retain(|other| other.path != entry.path);
             let skill = LockedSkill {
                 name: entry.name.clone(),
@@ -128,7 +125,38 @@ pub fn lock_skills(
     if mode == LockMode::Write && (lock != known || !directory.join(LOCK_FILE).exists()) {
         lock.write(directory)?;
     }
-    Ok(LockReport { file: directory.join(LOCK_FILE), skills: skills.into_values().collect() })
+    Ok(LockReport {
+        file: directory.join(LOCK_FILE),
+        skills: skills.into_values().collect(),
+        skipped: skipped.into_values().collect(),
+    })
+}
+
+/// The entry of the skill in `file`, which a lock calls `path`, and how it stands to what is `known`.
+fn compare(
+    known: &Lock,
+    path: String,
+    file: &Path,
+    kind: Loaded,
+) -> Result<(LockEntry, LockedSkill), SupplyError> {
+    let (manifest, _) = Manifest::of(file, kind)?;
+    let digest = manifest.digest();
+    let before: Vec<&LockEntry> = known.at(&path).collect();
+    let same = before.iter().find(|entry| entry.digest == digest);
+    let (standing, differences) = match (same, before.first()) {
+        (Some(_), _) => (LockStanding::Same, Vec::new()),
+        (None, Some(before)) => (LockStanding::Changed, differences(before, &manifest)),
+        (None, None) => (LockStanding::Added, Vec::new()),
+    };
+    let name = manifest.name.clone();
+    let mut entry = LockEntry::new(path.clone(), manifest);
+    if let Some(before) = same.or(before.first()) {
+        entry.source.clone_from(&before.source);
+        entry.key.clone_from(&before.key);
+    }
+    check_key(file, &entry)?;
+    let digest = Some(digest);
+    Ok((entry, LockedSkill { name, path, standing, digest, differences }))
 }
 
 /// The skill files at or below `paths`.

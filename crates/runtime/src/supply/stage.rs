@@ -20,27 +20,47 @@ const STAGING: &str = ".concertina-staging";
 #[derive(Debug)]
 pub(super) struct Stage {
     root: PathBuf,
-    /// Locked while this lives; the system unlocks it also when the program is killed.
-    _lock: File,
+    _held: Vec<Held>,
 }
 
-impl Stage {
-    /// Takes the directory of skills `root`, which is made where it is absent.
+/// The right to change what lies directly in a directory. The system takes it back also when the program
+/// is killed.
+#[derive(Debug)]
+pub(super) struct Held(#[expect(dead_code, reason = "it is closed with this")] File);
+
+impl Held {
+    /// Takes the directory.
     ///
     /// # Errors
-    /// `INSTALL_BUSY` while another program works there.
-    pub(super) fn open(root: &Path) -> Result<Self, SupplyError> {
-        let failed = |error: std::io::Error| SupplyError::not_written(root, &error);
-        fs::create_dir_all(root).map_err(failed)?;
-        let lock = File::open(root).map_err(failed)?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+    /// `INSTALL_BUSY` while another program has it.
+    pub(super) fn take(directory: &Path) -> Result<Self, SupplyError> {
+        let file =
+            File::open(directory).map_err(|error| SupplyError::not_written(directory, &error))?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             let message = format!(
-                "another program installs into {}; try again when it is done",
-                root.display()
+                "another program changes skills in {}; try again when it is done",
+                directory.display()
             );
             return Err(SupplyError::environment("INSTALL_BUSY", message));
         }
-        let stage = Self { root: root.to_owned(), _lock: lock };
+        Ok(Self(file))
+    }
+}
+
+impl Stage {
+    /// Takes the directory of skills `root`, which is made where it is absent, and the directory of its
+    /// lock file.
+    ///
+    /// # Errors
+    /// `INSTALL_BUSY` while another program works there.
+    pub(super) fn open(root: &Path, lock: &Path) -> Result<Self, SupplyError> {
+        let failed = |error: std::io::Error| SupplyError::not_written(root, &error);
+        fs::create_dir_all(root).map_err(failed)?;
+        let mut held = vec![Held::take(root)?];
+        if lock != root {
+            held.push(Held::take(lock)?);
+        }
+        let stage = Self { root: root.to_owned(), _held: held };
         stage.clear().map_err(failed)?;
         let mut builder = fs::DirBuilder::new();
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -159,6 +159,10 @@ fn of_several_skills_one_is_chosen_by_its_name() {
     let chosen = Wanted { name: Some("b".to_owned()), ..wanted(&world, "repo") };
     prepared(&world, &chosen).unwrap().commit(&mut |_| {}).unwrap();
     assert_eq!(files(&world, SKILLS), ["b", "skills.lock"]);
+    // One that does not say its name is called by where it comes from.
+    world.write("repo/nameless/SKILL.md", "---\ndescription: Nameless.\n---\nx\n");
+    install(&world, "repo/nameless");
+    assert_eq!(files(&world, SKILLS), ["b", "nameless", "skills.lock"]);
     world.write("empty/README.md", "x");
     assert_eq!(refusal(&world, &wanted(&world, "empty")), "NO_SKILL");
     world.write("broken/SKILL.md", "---\nname: [\n---\n");
@@ -315,9 +319,11 @@ fn s82_an_update_of_another_skill_settles_what_was_interrupted() {
     coming.version = Some("9".to_owned());
     coming.digest = coming.manifest().digest();
     lock.skills.push(coming);
-    lock.write(&world.path(SKILLS)).unwrap();
+    world.write(&format!("{SKILLS}/skills.lock"), lock.render());
+    world.write(&format!("{SKILLS}/skills.123-0.new"), "{");
     world.write("other/SKILL.md", skill("other", "Other.", "x"));
     install(&world, "other");
+    assert_eq!(files(&world, SKILLS), ["other", "skills.lock", "tides"], "and a draft is removed");
     let lock = Lock::read(&world.path(SKILLS)).unwrap().unwrap();
     let names: Vec<_> = lock.skills.iter().map(|entry| (&*entry.name, entry.digest)).collect();
     assert_eq!(names, [("other", digest(&world, "other")), ("tides", digest(&world, "one"))]);

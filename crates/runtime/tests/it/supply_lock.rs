@@ -39,9 +39,12 @@ fn seen_by(workspace: &mut Workspace, subject: Subject) -> Vec<String> {
     visible.map(|entry| entry.id.to_string()).filter(|id| id != "write-a-skill").collect()
 }
 
+/// Something that somebody does to a skill.
+type Change = fn(&World);
+
 #[test]
 fn s80_a_skill_whose_bytes_differ_from_the_lock_is_used_by_nobody() {
-    let changes: [(&str, fn(&World)); 6] = [
+    let changes: [(&str, Change); 6] = [
         ("a byte of a script", |w| _ = w.write("work/skills/tides/run.sh", "echo 2")),
         ("a byte of a hidden file", |w| _ = w.write("work/skills/tides/.lib.sh", "x=2")),
         ("a byte of the body", |w| {
@@ -306,11 +309,16 @@ fn a_skill_that_cannot_be_locked_says_why() {
     let locking = |paths: &[PathBuf]| {
         lock_skills(&work, paths, LockMode::Write).map_err(|error| error.code())
     };
-    assert_eq!(locking(std::slice::from_ref(&work)), Err("SPECIAL_FILE"));
-    assert!(!world.path("work/skills.lock").exists(), "and nothing is locked");
-    assert_eq!(locking(&[world.path("nowhere")]), Err("NOT_FOUND"));
+    world
+        .write("work/skills/b/SKILL.md", "")
+        .write("work/skills/c/SKILL.md", skill("c", "C.", "x"));
+    let report = locking(std::slice::from_ref(&work)).unwrap();
+    let codes: Vec<_> = report.skipped.iter().map(|one| one.code.as_str()).collect();
+    assert_eq!(codes, ["SPECIAL_FILE", "REJECTED"]);
+    assert_eq!((report.skills.len(), report.is_same()), (1, false), "c is locked all the same");
+    assert_eq!(locking(&[world.path("nowhere")]).map(|_| ()), Err("NOT_FOUND"));
     world.write("elsewhere/b/SKILL.md", skill("b", "B.", "x"));
-    assert_eq!(locking(&[world.path("elsewhere")]), Err("LOCK_ELSEWHERE"));
+    assert_eq!(locking(&[world.path("elsewhere")]).map(|_| ()), Err("LOCK_ELSEWHERE"));
 }
 
 fn texts() -> impl Strategy<Value = Vec<String>> {
