@@ -47,8 +47,12 @@ pub(crate) fn update(args: &UpdateArgs, out: &mut Output) -> Result<u8, CliError
     let scopes = args.scope.map_or(vec![ScopeArg::User, ScopeArg::Project], |scope| vec![scope]);
     let mut found = Vec::new();
     for scope in scopes {
-        // Without a home there is nothing that was installed for a person.
-        let Ok(home) = home(scope) else { continue };
+        let home = match home(scope) {
+            Ok(home) => home,
+            Err(error) if args.scope.is_some() => return Err(error),
+            // Where nothing can be installed, nothing was.
+            Err(_) => continue,
+        };
         let wanted = installed(&home, args.name.as_deref())?;
         found.extend(wanted.into_iter().map(|wanted| (home.clone(), wanted)));
     }

@@ -204,6 +204,10 @@ impl Workspace {
 
     /// Trusts every skill that the workspace brings at or below `path`, and its settings where they
     /// lie there, as they are now. Gives what was trusted: the files.
+    ///
+    /// # Errors
+    /// The record cannot be written, and then nothing is trusted; or one of the skills cannot be read, and
+    /// then all others are.
     pub fn trust(&mut self, path: &Path) -> Result<Vec<String>, RuntimeError> {
         let path = absolute(path)?;
         self.add_nested(&nested_below(&self.root, &path));
@@ -212,25 +216,21 @@ impl Workspace {
         };
         // Others may have trusted, or stopped to, meanwhile.
         let mut trust = Trust::load(&home);
-        let mut given = Vec::new();
+        let (mut given, mut failed) = (Vec::new(), None);
         let brought = self.snapshot.skills.iter();
         let brought = brought.chain(self.snapshot.shadowed.iter().map(|shadowed| &shadowed.entry));
         for entry in brought.filter(|entry| self.is_brought(entry)) {
             if !Path::new(entry.path.as_ref()).starts_with(&path) {
                 continue;
             }
-            let skill = self.read(entry)?;
-            let content = content(&skill).ok_or_else(|| RuntimeError::Environment {
-                code: "UNREADABLE",
-                message: format!(
-                    "the files of skill:{} cannot be looked through, so it is not trusted; make it smaller, or readable",
-                    entry.id
-                ),
-            })?;
-            let (directory, now) = trusted_skill(&skill);
-            let kept = now.keep(&home, &directory)?;
-            trust.give(entry.path.to_string(), entry.head, content, Some(kept));
-            given.push(entry.path.to_string());
+            match self.trusted_now(entry, &home) {
+                Ok((content, kept)) => {
+                    trust.give(entry.path.to_string(), entry.head, content, Some(kept));
+                    given.push(entry.path.to_string());
+                }
+                // One that cannot be looked through costs no other its trust.
+                Err(error) => failed = Some(error),
+            }
         }
         let own = self.loaded.settings_digest();
         let files = self.project_files();
@@ -248,7 +248,25 @@ impl Workspace {
         trust.save(&home)?;
         self.trust = Some((home, trust));
         self.scan();
-        Ok(given)
+        failed.map_or(Ok(given), Err)
+    }
+
+    /// The digest of all that belongs to the skill of `entry` as it is now, and what brings it back.
+    fn trusted_now(
+        &self,
+        entry: &SkillEntry,
+        home: &Path,
+    ) -> Result<(Digest, Digest), RuntimeError> {
+        let skill = self.read(entry)?;
+        let content = content(&skill).ok_or_else(|| RuntimeError::Environment {
+            code: "UNREADABLE",
+            message: format!(
+                "the files of skill:{} cannot be looked through, so it is not trusted; make them readable, or fewer",
+                entry.id
+            ),
+        })?;
+        let (directory, now) = trusted_skill(&skill);
+        Ok((content, now.keep(home, &directory)?))
     }
 
     /// The settings file `path` with the files of the workspace that it names, and what they lie in.

@@ -255,6 +255,17 @@ fn s61_advisory_44_a_byte_that_changes_after_trust_is_asked_about_and_shown() {
 }
 
 #[test]
+fn a_skill_that_cannot_be_looked_through_costs_no_other_its_trust() {
+    let world = World::new();
+    world.write("work/skills/a/SKILL.md", skill("a", "A.", "x"));
+    world.write("work/skills/b/SKILL.md", skill("b", "B.", "x"));
+    fs::create_dir_all(world.path("work/skills/a").join("d/".repeat(40))).unwrap();
+    let mut workspace = world.open();
+    assert_eq!(workspace.trust(&world.path("work")).unwrap_err().code(), "UNREADABLE");
+    assert_eq!(seen_by(&mut world.open(), Subject::Model), ["b"]);
+}
+
+#[test]
 fn s61_settings_and_the_programs_they_name_are_shown_as_well() {
     let world = World::new();
     world.config("[tool.a]\nargv = [\"./run.sh\"]\n").write("work/run.sh", "echo 1\n");

@@ -285,6 +285,27 @@ fn s79_what_is_no_archive_is_said() {
     }
 }
 
+proptest::proptest! {
+    /// Whatever is changed in an archive, nothing is written outside and nothing panics.
+    #[test]
+    fn s79_damaged_archives_write_nothing_outside(
+        kind in 0_usize..3, changes in proptest::collection::vec((0_usize..4_000, 0_u8..), 1..6),
+    ) {
+        let world = World::new();
+        let entries = [file("SKILL.md"), of_kind(EntryType::Directory, "a/", ""), file("a/b")];
+        let mut bytes = match kind {
+            0 => tar(&entries),
+            1 => gz(&tar(&entries)),
+            _ => zip(&entries),
+        };
+        let length = bytes.len();
+        for (at, byte) in changes {
+            bytes[at % length] = byte;
+        }
+        let _ = code(&world, &bytes);
+    }
+}
+
 #[test]
 fn advisory_20_what_belongs_to_version_control_stays_outside() {
     let world = World::new();
