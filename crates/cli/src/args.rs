@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod approve;
+mod supply;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,6 +10,9 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use concertina_types::{env, limits};
 
 pub(crate) use approve::{ApproveCommand, Scope};
+pub(crate) use supply::{
+    ConsentArgs, InstallArgs, KeygenArgs, LockArgs, ScopeArg, SignArgs, UpdateArgs, VerifyArgs,
+};
 
 const AFTER_HELP: &str = "\
 First steps:
@@ -51,7 +55,7 @@ pub(crate) enum Command {
     Doctor,
     /// Let a model work in a directory that holds skills and tools
     Run(RunArgs),
-    /// List, show and check skills
+    /// List, show, check, install, lock and sign skills
     #[command(subcommand)]
     Skill(SkillCommand),
     /// List and show tools
@@ -189,6 +193,18 @@ pub(crate) enum SkillCommand {
         #[command(flatten)]
         place: PlaceArgs,
     },
+    /// Install a skill from a directory, an archive or an address
+    Install(InstallArgs),
+    /// Bring installed skills up to date from where they came
+    Update(UpdateArgs),
+    /// Record in skills.lock what exactly skills are, or check that they still are
+    Lock(LockArgs),
+    /// Make a key to sign skills with
+    Keygen(KeygenArgs),
+    /// Sign a skill as it is now
+    Sign(SignArgs),
+    /// Check that a skill is what somebody signed
+    Verify(VerifyArgs),
 }
 
 #[derive(Debug, Args)]
@@ -470,6 +486,9 @@ pub(crate) struct TrustArgs {
     /// Only list what would be trusted, and whether it is
     #[arg(long)]
     pub(crate) list: bool,
+    /// Only show what changed since it was trusted
+    #[arg(long, conflicts_with_all = ["undo", "list"])]
+    pub(crate) diff: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -70,14 +70,20 @@ impl CliError {
 
 impl From<RuntimeError> for CliError {
     fn from(error: RuntimeError) -> Self {
-        let exit = match error.kind() {
-            ErrorKind::Usage => Exit::Usage,
-            ErrorKind::Denied => Exit::Denied,
-            ErrorKind::NotFound => Exit::NotFound,
-            ErrorKind::Environment => Exit::Environment,
-            ErrorKind::Internal => Exit::Internal,
-        };
-        Self::new(exit, error.code(), error.to_string())
+        Self::new(error.kind().into(), error.code(), error.to_string())
+    }
+}
+
+impl From<ErrorKind> for Exit {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Findings => Self::Findings,
+            ErrorKind::Usage => Self::Usage,
+            ErrorKind::Denied => Self::Denied,
+            ErrorKind::NotFound => Self::NotFound,
+            ErrorKind::Environment => Self::Environment,
+            ErrorKind::Internal => Self::Internal,
+        }
     }
 }
 
@@ -112,7 +118,8 @@ fn exit_of(code: &str) -> Exit {
         "NOT_FOUND" | "UNKNOWN_TOOL" | "NO_SUCH_PART" | "NO_SUCH_FILE" | "NO_SUCH_LINES"
         | "SKILL_GONE" | "NOT_OPEN" | "UNKNOWN_CALL" | "UPSTREAM_UNKNOWN" => Exit::NotFound,
         "BAD_ARGUMENTS" | "BAD_REF" | "BAD_SCOPE" | "NOT_CLOSABLE" | "NOT_TEXT" => Exit::Usage,
-        "SQL_ERROR" | "TOO_LARGE" | "FILE_TOO_LARGE" | "REQUIRES_CYCLE" => Exit::Findings,
+        "SQL_ERROR" | "TOO_LARGE" | "FILE_TOO_LARGE" | "REQUIRES_CYCLE" | "LOCK_MISMATCH"
+        | "SIGNATURE_WRONG" => Exit::Findings,
         "UNREADABLE" | "TIMEOUT" | "CANCELLED" | "NOT_STARTED" | "LOST" | "TOOL_GONE"
         | "DATABASE_MISSING" | "DATABASE_CORRUPT" | "SEED_MISSING" | "SEED_FAILED"
         | "INTERRUPTED" | "BUSY" | "NO_DIRECTORY" => Exit::Environment,

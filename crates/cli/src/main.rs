@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod consent;
 mod error;
 mod output;
 mod place;

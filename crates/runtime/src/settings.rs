@@ -204,7 +204,7 @@ impl Loaded {
 
     /// What the workspace's tools and servers name in `workspace`: words of a command that hold no
     /// parameter, as seen from the workspace or from where the command runs, and seeds.
-    fn named_files(&self, workspace: &Path) -> Vec<PathBuf> {
+    pub(crate) fn named_files(&self, workspace: &Path) -> Vec<PathBuf> {
         let is_own = |file: Option<&SettingsFile>| {
             file.is_some_and(|file| file.origin == ConfigOrigin::Workspace)
         };

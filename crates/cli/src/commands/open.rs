@@ -8,7 +8,7 @@ use concertina_runtime::{
 use concertina_types::{OpenMode, Ref, Subject, ToolName};
 use serde_json::{Value, json};
 
-use crate::args::{CallArgs, CloseArgs, Commands, OpenArgs, ProfileArg, Who};
+use crate::args::{CallArgs, CloseArgs, Commands, OpenArgs, ProfileArg};
 use crate::error::{CliError, advice};
 use crate::output::{Output, finding};
 use crate::place;
@@ -78,9 +78,9 @@ fn rehearse(
         let refusal = Refusal::new("NOT_FOUND", format!("there is no {reference}"));
         return Err(refusal.into());
     };
-    if let Some(reason) = workspace.distrusted(&loaded, None).filter(|_| args.reader == Who::Model)
-    {
-        return Err(Refusal::new("UNTRUSTED", reason).into());
+    let distrusted = workspace.distrusted(&loaded, None);
+    if let Some(why) = distrusted.filter(|why| why.stops(origin.subject)) {
+        return Err(Refusal::new(why.code, why.reason).into());
     }
     let skill = session.prepared(workspace, &loaded, options)?;
     let mode = if skill.mode == OpenMode::Inline { "inline" } else { "delegate" };

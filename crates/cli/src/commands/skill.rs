@@ -167,6 +167,7 @@ fn readers(one: &Seen<'_>) -> String {
         (false, true) if one.is_hidden_by("UNTRUSTED") => "user (waits for trust)".to_owned(),
         (false, true) if one.waits() => "user (waits for a file)".to_owned(),
         (false, true) => "user".to_owned(),
+        (false, false) if one.entry.altered.is_some() => "nobody (altered)".to_owned(),
         (false, false) => "nobody".to_owned(),
     }
 }

@@ -9,6 +9,7 @@
 )]
 
 mod access;
+mod advisories;
 mod authoring;
 mod bad_input;
 mod consent;
@@ -29,6 +30,7 @@ mod schemas;
 mod sessions;
 mod sources;
 mod stats;
+mod supply;
 mod terminal;
 mod tools;
 mod touching;

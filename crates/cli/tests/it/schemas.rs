@@ -55,6 +55,18 @@ const DIGGER: &str = "//- skills/digger/SKILL.md\n---\nname: digger\ndescription
 
 const SERVERS: &str = r#"{"mcpServers": {"tower": {"command": "/no/such/program"}}}"#;
 
+/// Asserts that `value` is what the schema `name` says, and holds nothing that it does not tell of.
+#[track_caller]
+pub(crate) fn conforms(name: &str, value: &Value) {
+    let schema = schema(name);
+    let errors: Vec<String> =
+        check_schema(&schema, value).iter().map(ToString::to_string).collect();
+    assert!(errors.is_empty(), "against {name}: {errors:?}\n{value:#}");
+    let mut left_out = Vec::new();
+    untold(&schema, value, "", &mut left_out);
+    assert!(left_out.is_empty(), "{name} does not tell of {left_out:?}");
+}
+
 #[test]
 fn every_command_writes_what_its_schema_says() {
     let place = Place::harbour();
@@ -69,6 +81,7 @@ fn every_command_writes_what_its_schema_says() {
     place.trust();
     let session = place.session();
     let id = session.as_str();
+    let public = place.state().join("keys/skill.pub").display().to_string();
     let args = r#"{"port": "north"}"#;
     let mut unused: BTreeSet<String> = std::fs::read_dir(repository("docs/schemas"))
         .unwrap()
@@ -147,10 +160,18 @@ fn every_command_writes_what_its_schema_says() {
         ("approve-withdrawn", &["approve", "deny", "AGREED"]),
         ("stats-routing", &["stats", "routing"]),
         ("tokens", &["tokens", "model.json"]),
+        ("trust-diff", &["trust", "--diff"]),
+        ("skill-install", &["skill", "install", "skills/tides", "--dry-run"]),
+        ("skill-install", &["skill", "install", "skills/tides", "--yes"]),
+        ("skill-install", &["skill", "update", "--all"]),
+        ("skill-keygen", &["skill", "keygen"]),
+        ("skill-sign", &["skill", "sign", "skills/tides"]),
+        ("skill-verify", &["skill", "verify", "skills/tides", "--public", &public]),
+        ("skill-lock", &["skill", "lock", "skills"]),
+        ("skill-lock", &["skill", "lock", "--check"]),
         ("error", &["find", "--nonsense"]),
         ("error", &["run", ".", "A task", "--model", "nonsense"]),
     ] {
-        let schema = schema(name);
         // Names that an earlier command gave.
         let command: Vec<String> = command
             .iter()
@@ -161,12 +182,7 @@ fn every_command_writes_what_its_schema_says() {
         let text = |at: &str| value.pointer(at).and_then(Value::as_str).map(str::to_owned);
         given.extend(text("/approvals/0/id").map(|id| ("ASKED", id)));
         given.extend(text("/standing/0/key").map(|key| ("AGREED", key)));
-        let errors: Vec<String> =
-            check_schema(&schema, &value).iter().map(ToString::to_string).collect();
-        assert!(errors.is_empty(), "{command:?} against {name}: {errors:?}\n{value:#}");
-        let mut left_out = Vec::new();
-        untold(&schema, &value, "", &mut left_out);
-        assert!(left_out.is_empty(), "{name} does not tell of {left_out:?}");
+        conforms(name, &value);
         unused.remove(name);
     }
     assert!(unused.is_empty(), "no command was checked against {unused:?}");

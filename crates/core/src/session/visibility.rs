@@ -129,6 +129,9 @@ pub(super) fn skill(
     if let Some(shadowed) = world.snapshot.shadowed(id) {
         verdict = verdict.and(by_policy(state, world, &format!("skill:{}", shadowed.by)));
     }
+    if let Some(altered) = &entry.altered {
+        verdict = verdict.and(deny(&altered.code, altered.text.as_str(), file()));
+    }
     match subject {
         Subject::User if !entry.user_invocable => {
             let text = format!("skill:{id} says `user-invocable: false`");
@@ -200,11 +203,16 @@ pub(super) fn command(
         let text = format!("this session was not given {reference}");
         verdict = verdict.and(deny("NOT_GRANTED", text, "grant"));
     }
-    if world.snapshot.skill(skill).is_some_and(|entry| !entry.trusted) {
+    let entry = world.snapshot.skill(skill);
+    if entry.is_some_and(|entry| !entry.trusted) {
         let text = format!(
             "skill:{skill} comes with this workspace, and nobody has trusted it as it is now"
         );
         verdict = verdict.and(deny("UNTRUSTED", text, format!("skill:{skill}")));
+    }
+    if let Some(altered) = entry.and_then(|entry| entry.altered.as_ref()) {
+        let source = format!("skill:{skill}");
+        verdict = verdict.and(deny(&altered.code, altered.text.as_str(), source));
     }
     verdict
 }
@@ -349,7 +357,7 @@ fn needs_skill(state: &State, world: &World<'_>, entry: &ToolEntry) -> Decision 
 pub(super) fn brings(world: &World<'_>, open: &OpenSkill, entry: &ToolEntry) -> bool {
     let known = world.snapshot.skill(&open.opened.id);
     entry.needs_skill != NeedsSkill::No
-        && known.is_none_or(|skill| skill.trusted)
+        && known.is_none_or(SkillEntry::is_sound)
         && accepts(&entry.needs_skill, &open.opened.id)
         && open.claims(&entry.name)
 }

@@ -53,6 +53,7 @@ pub(crate) fn skill(id: &str, description: &str) -> SkillEntry {
         user_invocable: true,
         unreadable: Vec::new(),
         trusted: true,
+        altered: None,
         bytes: 100,
         head: Digest::of(description.as_bytes()),
         findings: 0,

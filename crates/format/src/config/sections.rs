@@ -151,6 +151,7 @@ fn plain(config: &mut Config, section: &str, mut fields: Fields<'_, '_, '_>) {
         "trust" => {
             fields.extend("paths", &mut config.trust.paths);
             set(&mut config.trust.approver, fields.strings("approver"));
+            fields.extend("keys", &mut config.trust.keys);
         }
         "run" => {
             replace(&mut config.run.task, fields.string("task"));

@@ -76,7 +76,7 @@ impl Session {
         let mut waiting = Vec::new();
         for command in skill.commands.clone() {
             let ran = match &distrusted {
-                Some(reason) => Err((Refusal::new("UNTRUSTED", reason.as_str()), None)),
+                Some(why) => Err((Refusal::new(why.code.as_str(), why.reason.as_str()), None)),
                 None => {
                     let place = (&runner, directory.as_deref());
                     self.run_command(place, &origin, &skill, &command.command, &options.cancel)?

@@ -8,9 +8,10 @@ use concertina_core::session::{
     Command, Origin, PreparedSkill, Refusal, Request, Shown, prepare, visibility,
 };
 use concertina_format::expand::Variables;
-use concertina_types::{DisclosureKind, Ref, SkillId, Subject};
+use concertina_types::{DisclosureKind, Ref, SkillId};
 
 use super::{OpenOptions, ReadySearch, Reply, Session};
+use crate::Distrust;
 use crate::error::RuntimeError;
 use crate::tools::CommandRunner;
 use crate::workspace::{LoadedSkill, Workspace};
@@ -35,7 +36,7 @@ pub struct ReadySkill {
     /// The directory that it is in.
     pub(super) directory: Option<Arc<Path>>,
     /// Why it is not what a person trusted, where it is not.
-    pub(super) distrusted: Option<String>,
+    pub(super) distrusted: Option<Distrust>,
     pub(super) options: OpenOptions,
     pub(super) runner: CommandRunner,
 }
@@ -90,10 +91,9 @@ impl Session {
             }
         };
         let distrusted = workspace.distrusted(&loaded, None);
-        if origin.subject == Subject::Model
-            && let Some(reason) = &distrusted
-        {
-            return Ok(self.refuse(origin, request, "UNTRUSTED", reason.as_str())?.into());
+        if let Some(distrust) = distrusted.as_ref().filter(|why| why.stops(origin.subject)) {
+            let (code, reason) = (distrust.code.as_str(), distrust.reason.as_str());
+            return Ok(self.refuse(origin, request, code, reason)?.into());
         }
         self.learn_parameters(&loaded.document.parameters, &options.arguments);
         match self.prepared(workspace, &loaded, options) {

@@ -345,8 +345,8 @@ impl Session {
                 match workspace.load(id) {
                     Some(Ok(skill)) if seen.visible => {
                         let distrusted = workspace.distrusted(&skill, None);
-                        if let Some(reason) = distrusted.filter(|_| subject == Subject::Model) {
-                            return Ok(Err(("UNTRUSTED".to_owned(), reason)));
+                        if let Some(why) = distrusted.filter(|why| why.stops(subject)) {
+                            return Ok(Err((why.code, why.reason)));
                         }
                         let documents = match request.kind {
                             Some(Kind::Example) => example_documents(&skill),
@@ -476,10 +476,9 @@ impl Session {
             match workspace.load(id) {
                 Some(Ok(skill)) => {
                     let text = part_text(&skill, part);
-                    if origin.subject == Subject::Model
-                        && let Some(reason) = workspace.distrusted(&skill, part)
-                    {
-                        return self.refuse(origin, request, "UNTRUSTED", reason);
+                    let distrusted = workspace.distrusted(&skill, part);
+                    if let Some(why) = distrusted.filter(|why| why.stops(origin.subject)) {
+                        return self.refuse(origin, request, why.code, why.reason);
                     }
                     match text {
                         Ok(text) => text,

@@ -18,7 +18,7 @@ use concertina_core::session::{Settings, Site};
 use concertina_format::config::{ConfigOrigin, SourceProfile};
 use concertina_format::skill::{Document, Mode, Origin, Parsed, parse};
 use concertina_store::{ContentStore, Store};
-use concertina_types::{Blob, Diagnostic, Digest, Redactor, SkillId, Tokens, env};
+use concertina_types::{Blob, Diagnostic, Digest, Redactor, Severity, SkillId, Tokens, env};
 use serde::Serialize as _;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
@@ -33,13 +33,14 @@ use crate::sources::{
     Bundled, FileSystem, Place, Places, SkillFile, Source, SourceError, file_name, inventory,
     name_by_place,
 };
+use crate::supply::{Locks, PublicKey};
 use crate::tools::{Executor, Toolbox, define, environment, executor};
 use crate::touch::{Nested, NestedSearch};
 use crate::trust::Trust;
 use crate::upstream::{Offer, Upstreams};
 
 use tools::Gathered;
-pub use trusted::Brought;
+pub use trusted::{Brought, Distrust};
 
 /// Where the places are that declarations speak of, and those that none may reach.
 fn around_of(root: &Path, options: &WorkspaceOptions<'_>) -> Site {
@@ -148,6 +149,10 @@ pub struct Workspace {
     /// Where the record of trust is kept, and what it says. None where whoever opened the workspace
     /// vouches for it.
     trust: Option<(PathBuf, Trust)>,
+    /// Keys whose skills are trusted.
+    keys: Vec<PublicKey>,
+    /// What lock files said of the skills that the last scan found.
+    locks: Locks,
     /// Where clients keep the settings that count here.
     around: Around,
     /// Whether it was opened for certain directories only, or alone.
@@ -210,6 +215,7 @@ impl Workspace {
         let around =
             if is_limited { Around::only(&root) } else { Around::new(&root, options.variable) };
         let trust = (!options.vouched).then(|| (options.home.clone(), Trust::load(&options.home)));
+        let keys = trusted_keys(&mut loaded);
         let defined = define(&loaded.config, &loaded.tools_from, &options.home, options.variable);
         loaded.findings.extend(defined.findings);
         let meaning = configured(&loaded.config.search, options.variable)
@@ -232,6 +238,8 @@ impl Workspace {
             loaded,
             settings,
             trust,
+            keys,
+            locks: Locks::default(),
             around,
             is_limited,
             nested: NestedSearch::default(),
@@ -330,7 +338,10 @@ impl Workspace {
             self.indexed.invalidate(&[]);
             self.preloaded = None;
         }
-        if self.served.is_stale() || self.sources.iter().any(|source| source.is_stale()) {
+        if self.served.is_stale()
+            || self.locks.is_stale()
+            || self.sources.iter().any(|source| source.is_stale())
+        {
             return self.scan();
         }
         is_other && self.publish(self.snapshot.skills.clone(), self.snapshot.shadowed.clone())
@@ -484,9 +495,11 @@ impl Workspace {
             self.indexed.invalidate(&scan.fresh);
         }
         self.bytes_read += read;
+        let mut locks = Locks::default();
         for candidate in &mut candidates {
-            candidate.trusted = self.is_trusted(candidate);
+            self.judge(candidate, &mut locks);
         }
+        self.locks = locks;
         let precedence = match self.loaded.config.sources.profile {
             SourceProfile::AgentSkills => Precedence::AgentSkills,
             SourceProfile::Claude => Precedence::Claude,
@@ -528,6 +541,22 @@ impl Workspace {
         self.stored = None;
         true
     }
+}
+
+/// The keys that the person's settings trust. One that cannot be read trusts nothing, and is said.
+fn trusted_keys(loaded: &mut Loaded) -> Vec<PublicKey> {
+    let mut keys = Vec::new();
+    for text in &loaded.config.trust.keys {
+        match PublicKey::parse(text) {
+            Ok(key) => keys.push(key),
+            Err(error) => {
+                let found = Diagnostic::new(error.code(), Severity::Error, error.to_string())
+                    .help("put the second line of a .pub file under [trust] keys");
+                loaded.findings.push((PathBuf::from("concertina.toml"), found));
+            }
+        }
+    }
+    keys
 }
 
 /// Where the skills of the workspace in `root` come from.

@@ -209,6 +209,11 @@ pub(crate) fn open(
     open_as(session, workspace, Origin::model("o"), reference)
 }
 
+/// What the model is told when it opens something: `OPEN`, or the code of the refusal.
+pub(crate) fn code(session: &mut Session, workspace: &mut Workspace, reference: &str) -> String {
+    open(session, workspace, reference).map_or_else(|refusal| refusal.code, |_| "OPEN".to_owned())
+}
+
 /// Calls a tool for the model.
 pub(crate) fn call(
     session: &mut Session,
