@@ -38,6 +38,7 @@
 
 mod fields;
 mod policy;
+mod rule;
 mod search;
 mod sections;
 mod syntax;
@@ -49,7 +50,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use concertina_types::{Diagnostic, Tokens, ToolName, limits};
 use serde::Serialize;
 
-pub use policy::{Policy, PolicySetting, PrincipalRules};
+pub use policy::{Policy, PolicySetting, PrincipalRules, Rule};
+pub use rule::{RuleFault, RuleKind, RuleText};
 pub use search::{Embeddings, Search, SentenceEncoder};
 pub use tool::{Danger, Exec, NeedsSkill, SQLITE_ROWS, Sqlite, SqliteSource, Tool, ToolKind};
 

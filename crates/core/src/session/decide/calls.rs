@@ -64,12 +64,13 @@ impl<'a> Deciding<'a> {
         &mut self,
         origin: &Origin,
         skill: &SkillId,
+        arguments: &str,
         command: &str,
         execute: &[String],
     ) {
         let request = format!("run `{command}` of skill:{skill}");
         // Nothing runs for a skill that would stay closed.
-        if let Err(refusal) = self.openable(origin, skill) {
+        if let Err(refusal) = self.openable(origin, skill, Some(arguments)) {
             return self.decline(origin, request, refusal);
         }
         let Some(tool) = command_tool(skill) else {
