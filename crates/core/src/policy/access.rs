@@ -122,7 +122,7 @@ impl Access {
         }
         let mut domains: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for Reach { domain, method } in reached {
-            let domains = domains.entry(method).or_default();
+            let (domain, domains) = (domain.to_string(), domains.entry(method).or_default());
             if !domains.contains(&domain) {
                 domains.push(domain);
             }

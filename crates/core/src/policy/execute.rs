@@ -113,6 +113,12 @@ impl CommandPattern {
         read.map_err(|reason| PatternError::new(text, reason))
     }
 
+    /// Reads a pattern whose program may be a pattern as well, for rules that a person writes.
+    pub(super) fn of_any_program(text: &str) -> Result<Self, PatternError> {
+        let read = Self::words_of(text).and_then(Self::of_words);
+        read.map_err(|reason| PatternError::new(text, reason))
+    }
+
     fn words_of(text: &str) -> Result<Vec<String>, String> {
         if text.len() > limits::REF_BYTES {
             return Err(format!("it is longer than {} bytes", limits::REF_BYTES));
@@ -170,12 +176,19 @@ impl CommandPattern {
     }
 
     /// Whether `words` begin as the pattern does, whatever follows.
-    fn begins(&self, words: &[String]) -> bool {
+    pub(super) fn begins(&self, words: &[String]) -> bool {
         words.len() >= self.words.len()
             && self.words.iter().zip(words).all(|(word, asked)| word.matches(asked))
     }
 
-    fn is_length(&self, length: usize) -> bool {
+    /// Whether further words may follow as people read the pattern: a `*` at the end of the last word
+    /// then stands for them, too.
+    pub(super) fn ends_open(&self) -> bool {
+        self.open
+            || matches!(self.words.last(), Some(Word::Glob(last)) if last.as_str().ends_with('*'))
+    }
+
+    pub(super) fn is_length(&self, length: usize) -> bool {
         if self.open { length >= self.words.len() } else { length == self.words.len() }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use concertina_types::ToolName;
 use serde::{Deserialize, Serialize};
 
+use super::host::{Host, HostError};
 use super::path::FilePath;
 use super::reach::Connection;
 use super::shell;
@@ -35,9 +36,10 @@ pub enum Request {
 }
 
 impl Request {
-    /// A connection to `host`.
-    pub fn connect(host: &str, port: u16, method: &str) -> Self {
-        Self::Connect(Connection { host: host.to_owned(), port, method: method.to_owned() })
+    /// A connection to `host`, by `method` of HTTP.
+    pub fn connect(host: &str, port: u16, method: &str) -> Result<Self, HostError> {
+        let host = Host::parse(host)?;
+        Ok(Self::Connect(Connection { host, port, method: method.to_owned() }))
     }
 }
 

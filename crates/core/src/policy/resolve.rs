@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use concertina_format::expand::split_words;
 use concertina_format::nearest;
-use concertina_types::{PathScope, Permissions};
+use concertina_types::{NetworkScope, PathScope, Permissions};
 use globset::escape;
 
 use super::access::Access;
 use super::execute::CommandPattern;
+use super::host::{CONNECT, HostRule, HostRuleError, NetworkRules, READING, WRITING};
 use super::path::FilePath;
 use super::path_pattern::{PathPattern, Shape};
 use super::pattern::Pattern;
-use super::reach::{READING, Reach, WRITING};
+use super::reach::Reach;
 use super::scope::{Part, Scope};
 use super::shell;
 
@@ -74,7 +75,7 @@ pub struct DeclarationError {
 ///
 /// ```
 /// use concertina_core::policy::{FilePath, Request, Surroundings, resolve};
-/// use concertina_types::{PathScope, Permissions};
+/// use concertina_types::{NetworkScope, PathScope, Permissions};
 /// let paths = vec!["orders/${order_id}/**".to_owned()];
 /// let declared = Permissions { read: vec![PathScope { paths }], ..Permissions::default() };
 /// let mut around = Surroundings::new(FilePath::new("/w")?);
@@ -269,42 +270,50 @@ impl Reading<'_> {
 
     fn network(&mut self, permissions: &Permissions) -> Scope<Reach> {
         let mut parts = BTreeSet::new();
-        let mut count = 0;
         for scope in &permissions.network {
-            let mut methods: Vec<&str> = scope.methods.iter().map(String::as_str).collect();
-            if methods.is_empty() {
-                methods.extend(READING);
-            } else if WRITING.iter().all(|method| methods.contains(method)) {
-                // Who may do anything may do it unseen.
-                methods.push("CONNECT");
-            }
-            for domain in &scope.domains {
-                count += 1;
-                if count > SCOPE_PATTERNS {
-                    continue;
-                }
-                let filled = self.filled(domain, |value| value.narrow(str::to_owned));
-                for method in &methods {
-                    let reach = filled.clone().and_then(|domain| {
-                        Reach::new(&domain, method).map_err(|error| {
-                            let help = "write a host such as `api.example.com`".to_owned();
-                            ("BAD_HOST", format!("cannot be read: {error}"), help)
-                        })
-                    });
-                    match reach {
-                        Ok(reach) => {
-                            parts.insert(reach);
-                        }
-                        Err(fault) => {
-                            self.wrong("network", domain, fault);
-                            break;
+            match Self::methods(&scope.methods) {
+                Ok(methods) => {
+                    for domain in scope.domains.iter().take(SCOPE_PATTERNS) {
+                        match self.domain(domain) {
+                            Ok(domain) => parts.extend(methods.iter().map(|method| Reach {
+                                domain: domain.clone(),
+                                method: method.clone(),
+                            })),
+                            Err(fault) => self.wrong("network", domain, fault),
                         }
                     }
                 }
+                Err((method, fault)) => self.wrong("network", &method, fault),
             }
         }
-        self.count("network", count);
+        self.count("network", permissions.network.iter().map(|scope| scope.domains.len()).sum());
         Scope::of(parts)
+    }
+
+    fn domain(&self, entry: &str) -> Result<HostRule, Fault> {
+        let domain = self.filled(entry, |value| value.narrow(str::to_owned))?;
+        domain.parse().map_err(|error: HostRuleError| {
+            (error.code(), format!("cannot be read: {error}"), error.help().to_owned())
+        })
+    }
+
+    /// The methods that `declared` stand for.
+    fn methods(declared: &[String]) -> Result<Vec<String>, (String, Fault)> {
+        let scope = NetworkScope { domains: Vec::new(), methods: declared.to_owned() };
+        if let Some(error) =
+            NetworkRules::new(&[scope]).err().and_then(|errors| errors.into_iter().next())
+        {
+            let entry = declared.join(", ");
+            return Err((entry, (error.code(), error.to_string(), error.help().to_owned())));
+        }
+        let mut methods: Vec<String> = declared.iter().map(|m| m.to_ascii_uppercase()).collect();
+        if methods.is_empty() {
+            methods.extend(READING.map(str::to_owned));
+        } else if WRITING.iter().all(|writing| methods.iter().any(|method| method == writing)) {
+            // Who may do anything may do it unseen.
+            methods.push(CONNECT.to_owned());
+        }
+        Ok(methods)
     }
 
     /// `template` with the value of each `${name}`, as `written` writes it. `$${` is `${`.

@@ -1,7 +1,7 @@
 //! What waits for a person: asked as it will really happen, bound to exactly that, and used up.
 
 use concertina_core::catalog::{Danger, ToolEntry};
-use concertina_core::policy::Pattern;
+use concertina_core::policy::{Places, Rule};
 use concertina_core::session::{
     Action, Answered, Ask, Command, Decision, Origin, Settings, Targets, escaped,
 };
@@ -13,7 +13,8 @@ use crate::kit::{Bench, answer, code, skill, snapshot, tool, tool_name};
 
 fn asking(tools: Vec<ToolEntry>, rules: &[&str]) -> Bench {
     let mut settings = Settings::default();
-    settings.policy.rules.ask = rules.iter().map(|rule| Pattern::new(rule).unwrap()).collect();
+    settings.policy.rules.ask =
+        rules.iter().map(|rule| Rule::new(rule, &Places::default()).unwrap()).collect();
     Bench::new(settings, snapshot(vec![skill("plain", "Does it.")], tools))
 }
 
@@ -112,7 +113,7 @@ fn s67_a_denial_outweighs_every_consent() {
     agree(&mut bench, &id, ApprovalScope::Digest, None);
     bench.standing.insert(key);
     assert!(call(&mut bench, "echo", json!({})).intent.is_some());
-    bench.settings.policy.rules.deny.push(Pattern::new("tool:echo").unwrap());
+    bench.settings.policy.rules.deny.push(Rule::new("tool:echo", &Places::default()).unwrap());
     let denied = call(&mut bench, "echo", json!({}));
     assert!(denied.intent.is_none() && denied.ask.is_none());
     assert_eq!(code(&denied), "NOT_VISIBLE");

@@ -38,6 +38,10 @@ static TOOLS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         .into()
 });
 
+fn reach(domain: &str, method: &str) -> Reach {
+    Reach { domain: domain.parse().unwrap(), method: method.to_owned() }
+}
+
 static REACHES: LazyLock<Vec<Reach>> = LazyLock::new(|| {
     [
         ("a.test", "GET"),
@@ -46,7 +50,7 @@ static REACHES: LazyLock<Vec<Reach>> = LazyLock::new(|| {
         ("b.a.test:443", "POST"),
         ("*.a.test", "*"),
     ]
-    .map(|(domain, method)| Reach::new(domain, method).unwrap())
+    .map(|(domain, method)| reach(domain, method))
     .into()
 });
 
@@ -66,7 +70,7 @@ static REQUESTS: LazyLock<Vec<Request>> = LazyLock::new(|| {
     let reads = paths.clone().map(Request::Read).into_iter();
     let runs = commands.map(|text| Request::Run(text.split(' ').map(str::to_owned).collect()));
     let connects = hosts.into_iter().flat_map(|(host, port)| {
-        ["GET", "POST", "CONNECT"].map(|method| Request::connect(host, port, method))
+        ["GET", "POST", "CONNECT"].map(|method| Request::connect(host, port, method).unwrap())
     });
     let calls =
         ["sql/query", "sql/drop", "shell", "other"].map(|name| Request::Call(tool_name(name)));
@@ -194,7 +198,7 @@ proptest! {
         let access = Access { network: scope(&layers), ..Access::nothing() };
         let told = access.network_scopes().map(|scopes| {
             let reaches = scopes.iter().flat_map(|scope| {
-                scope.domains.iter().map(|domain| Reach::new(domain, &scope.methods[0]).unwrap())
+                scope.domains.iter().map(|domain| reach(domain, &scope.methods[0]))
             });
             Access { network: Scope::of(reaches), ..Access::nothing() }
         });

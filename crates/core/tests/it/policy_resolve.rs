@@ -197,11 +197,20 @@ fn what_is_written_is_declared_by_directory() {
 
 #[test]
 fn s08_hosts_are_names_and_not_everything() {
-    for wide in
-        ["*", "*.com", "http://a/b", "a.test/x", "me@a.test", "a%00.test", "", "*.*.test", "a.*"]
-    {
-        assert_eq!(code(&reaching(&[wide], &[])), Some("BAD_HOST"), "{wide}");
+    for (wide, expected) in [
+        ("*", "NETWORK_EVERYTHING"),
+        ("*.com", "NETWORK_TOP_LEVEL"),
+        ("http://a/b", "NETWORK_ADDRESS"),
+        ("a.test/x", "NETWORK_ADDRESS"),
+        ("me@a.test", "NETWORK_ADDRESS"),
+        ("a%00.test", "HOST_CHARACTER"),
+        ("", "HOST_EMPTY"),
+        ("*.*.test", "NETWORK_STAR"),
+        ("a.*", "NETWORK_STAR"),
+    ] {
+        assert_eq!(code(&reaching(&[wide], &[])), Some(expected), "{wide}");
     }
+    assert_eq!(code(&reaching(&["a.test"], &["GET /"])), Some("NETWORK_METHOD"));
     for fine in ["api.example.com", "*.example.com", "127.0.0.1:8080", "localhost", "EXAMPLE.com."]
     {
         assert_eq!(code(&reaching(&[fine], &[])), None, "{fine}");
@@ -212,7 +221,7 @@ fn s08_hosts_are_names_and_not_everything() {
 fn a_connection_that_cannot_be_seen_needs_all_writing_methods() {
     let allows = |methods: &[&str], method: &str| {
         let access = resolve(&reaching(&["a.test"], methods), &around()).unwrap();
-        access.covers(&Request::connect("A.test.", 443, method))
+        access.covers(&Request::connect("A.test.", 443, method).unwrap())
     };
     assert!(allows(&[], "GET") && allows(&[], "HEAD") && !allows(&[], "POST"));
     assert!(!allows(&[], "CONNECT") && !allows(&["GET", "POST"], "CONNECT"));

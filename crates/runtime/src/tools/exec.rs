@@ -34,7 +34,8 @@ impl ExecTool {
     pub(super) fn targets(&self, arguments: &Value, workspace: &Path) -> Vec<(String, String)> {
         let directory = self.directory(workspace);
         let none = serde_json::Map::new();
-        let argv = self.definition.fill(arguments.as_object().unwrap_or(&none));
+        // What cannot be filled in does not run; that is said when it is tried.
+        let argv = self.definition.fill(arguments.as_object().unwrap_or(&none)).unwrap_or_default();
         let mut targets = vec![("runs".to_owned(), canonical_json(&Value::from(argv)))];
         targets.push(("in".to_owned(), directory.display().to_string()));
         targets.extend(crate::approval::targets(&directory, arguments, &self.definition.argv));
@@ -62,7 +63,10 @@ impl ExecTool {
         cancel: &Cancel,
     ) -> Outcome {
         let none = serde_json::Map::new();
-        let argv = self.definition.fill(arguments.as_object().unwrap_or(&none));
+        let argv = match self.definition.fill(arguments.as_object().unwrap_or(&none)) {
+            Ok(argv) => argv,
+            Err(refused) => return Outcome::failed(refused.code(), refused.to_string()),
+        };
         let directory = self.directory(workspace);
         let invocation = Invocation {
             argv,

@@ -13,6 +13,7 @@ use std::fmt;
 
 pub use address::not_public;
 pub use rule::{HostRule, HostRuleError};
+pub(super) use rules::{CONNECT, READING, WRITING};
 pub use rules::{NetworkError, NetworkRefused, NetworkRules};
 
 /// A name in bytes, as DNS has it (RFC 1035, section 2.3.4): 255 octets on the wire are 253 written.

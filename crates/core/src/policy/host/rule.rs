@@ -90,6 +90,33 @@ impl HostRule {
         self.covers_host(host) && self.port.is_none_or(|own| own == port)
     }
 
+    /// What both rules cover: the hosts of one of them, since of two rules one holds all hosts of the
+    /// other, or they share none.
+    pub(in crate::policy) fn meet(&self, other: &Self) -> Option<Self> {
+        let hosts = if self.holds_hosts(other) {
+            other.hosts.clone()
+        } else if other.holds_hosts(self) {
+            self.hosts.clone()
+        } else {
+            return None;
+        };
+        let port = match (self.port, other.port) {
+            (Some(one), Some(other)) if one != other => return None,
+            (one, other) => one.or(other),
+        };
+        Some(Self { hosts, port })
+    }
+
+    fn holds_hosts(&self, other: &Self) -> bool {
+        match (&self.hosts, &other.hosts) {
+            (Hosts::Below(domain), Hosts::Below(other)) => {
+                domain == other || other.is_below(domain)
+            }
+            (_, Hosts::One(host)) => self.covers_host(host),
+            (Hosts::One(_), Hosts::Below(_)) => false,
+        }
+    }
+
     /// Whether the rule covers `host` at one port or at all of them.
     pub fn covers_host(&self, host: &Host) -> bool {
         match (&self.hosts, host) {

@@ -7,11 +7,11 @@ use concertina_types::NetworkScope;
 use super::{Host, HostRule, HostRuleError, shown};
 
 /// What an empty list of methods stands for: the methods that change nothing (RFC 9110, section 9.2.1).
-const READING: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
+pub(in crate::policy) const READING: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 /// Whoever may use all of these may do what can be done.
-const WRITING: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
+pub(in crate::policy) const WRITING: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
 /// The method that opens a tunnel.
-const CONNECT: &str = "CONNECT";
+pub(in crate::policy) const CONNECT: &str = "CONNECT";
 /// A method in bytes. The longest that is registered, `UPDATEREDIRECTREF`, has 17.
 const METHOD_BYTES: usize = 32;
 

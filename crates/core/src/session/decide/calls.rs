@@ -122,7 +122,7 @@ impl<'a> Deciding<'a> {
         let id = &skill.id;
         let request = format!("run `{command}` of skill:{id}");
         // Nothing runs for a skill that would stay closed.
-        if let Err(refusal) = self.openable(origin, id) {
+        if let Err(refusal) = self.openable(origin, id, Some(&skill.arguments)) {
             return self.decline(origin, request, refusal.of_skill(id));
         }
         let Some(tool) = command_tool(id) else {

@@ -31,7 +31,7 @@ impl<'a> Deciding<'a> {
         held: Option<&str>,
     ) {
         let request = format!("open skill:{}", skill.id);
-        match self.openable(origin, &skill.id) {
+        match self.openable(origin, &skill.id, Some(&skill.arguments)) {
             // A skill has one id, also where a qualified one asked for it.
             Ok(entry) => skill.id = entry.id.clone(),
             Err(refusal) => {
@@ -60,7 +60,7 @@ impl<'a> Deciding<'a> {
     /// Asks a person whether a skill may be opened, where it needs that. Whatever else stands against it is
     /// said when it is opened.
     pub(super) fn may_open(&mut self, origin: &Origin, skill: &PreparedSkill) {
-        if self.openable(origin, &skill.id).is_ok()
+        if self.openable(origin, &skill.id, Some(&skill.arguments)).is_ok()
             && let Consent::Refused(refusal) = self.may_unfold(origin, skill)
         {
             self.refuse(origin, format!("open skill:{}", skill.id), refusal);
@@ -75,7 +75,9 @@ impl<'a> Deciding<'a> {
         if self.world.settings.forked_from.contains(&entry.id) {
             return Consent::None;
         }
-        let verdict = visibility::skill(self.state, self.world, entry, origin.subject);
+        let (state, world, subject) = (self.state, self.world, origin.subject);
+        let opening = visibility::opening(state, world, entry, subject, &skill.arguments);
+        let verdict = visibility::skill(state, world, entry, subject).and(opening);
         let ruled = verdict.reasons.into_iter().next().filter(|_| verdict.effect == Effect::Ask);
         let risks = risks(skill);
         let risky = (origin.subject == Subject::Model && !risks.is_empty()).then(|| {
@@ -93,17 +95,23 @@ impl<'a> Deciding<'a> {
         self.consent(origin, &action, &why, otherwise)
     }
 
-    /// The entry of a skill that may be opened now, or why it may not.
+    /// The entry of a skill that may be opened now, or why it may not. Without `arguments` it is only
+    /// looked into.
     pub(super) fn openable(
         &self,
         origin: &Origin,
         id: &SkillId,
+        arguments: Option<&str>,
     ) -> Result<&'a SkillEntry, Refusal> {
         let Some(entry) = self.world.snapshot.skill(id) else {
             return Err(self.unknown_skill(id, origin.subject));
         };
         let verdict = visibility::skill(self.state, self.world, entry, origin.subject);
         not_denied(verdict)?;
+        if let Some(arguments) = arguments {
+            let (state, world) = (self.state, self.world);
+            not_denied(visibility::opening(state, world, entry, origin.subject, arguments))?;
+        }
         // A skill that runs apart was let in by the session that forked this one.
         if self.world.settings.forked_from.contains(&entry.id) {
             return Ok(entry);
@@ -315,7 +323,7 @@ impl<'a> Deciding<'a> {
             return match self.world.snapshot.skill(id) {
                 Some(entry) if self.state.opened(&entry.id).is_some() => Ok(()),
                 _ => {
-                    let entry = self.openable(origin, id)?;
+                    let entry = self.openable(origin, id, None)?;
                     let verdict = visibility::skill(self.state, self.world, entry, origin.subject);
                     permitted(verdict, "open the whole of it first, which asks")
                 }
