@@ -31,6 +31,6 @@ pub fn self_test(machine: &Machine, _: Tier) -> Result<Vec<Escape>, SandboxError
 fn unavailable(machine: &Machine) -> SandboxError {
     SandboxError::Unavailable {
         missing: format!("{} without a sandbox", machine.kernel),
-        help: "run it on Linux".to_owned(),
+        help: "run it on Linux, on x86-64 or 64-bit ARM".to_owned(),
     }
 }

@@ -86,6 +86,7 @@ pub(crate) fn attempt(name: &str, a: &[String]) -> Option<Outcome> {
         "copy-exec" => copied(path, other).and_then(|()| started(Command::new(other).arg("say"))),
         "loader" => copied(path, other)
             .and_then(|()| started(Command::new(loader()?).arg(other).arg("say"))),
+        "load" => loader().and_then(|loader| started(Command::new(loader).arg(path).arg("say"))),
         "map-exec" => map_executable(path),
         "memory-exec" => memory_exec(path),
         "copy-range" => written_by(path, |from, to| unsafe {

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
     reason = "the kernel takes and gives small numbers in words of several sizes"
 )]
@@ -166,7 +167,7 @@ pub(super) fn loopback(address: SocketAddrV4, backlog: c_int) -> Result<OwnedFd>
     // SAFETY: all zeros is a request about no interface; its name and flags are set below.
     let mut request: libc::ifreq = unsafe { zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(c"lo".to_bytes()) {
-        *to = from.cast_signed();
+        *to = *from as libc::c_char;
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     let asking = socket(libc::SOCK_DGRAM)?;

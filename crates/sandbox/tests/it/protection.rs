@@ -7,7 +7,7 @@ use std::sync::Barrier;
 use concertina_sandbox::{Confinement, SandboxError, Tier, run};
 use libc::{EACCES, EBUSY, EEXIST, EISDIR, EPERM, EROFS, EXDEV};
 
-use crate::scene::{Hold, Said, Scene, content, holds, is_refusal};
+use crate::scene::{Hold, Said, Scene, content, holds, is_refusal, is_root};
 
 const HELD: &[i32] = &[EACCES, EPERM, EROFS, EBUSY, EEXIST, EISDIR, EXDEV];
 const PROTECTED: &[&str] =
@@ -190,6 +190,44 @@ fn a_program_that_may_be_started_cannot_be_written() {
         let result = run(&hold.machine, &program, &confinement, None, &|| false);
         assert!(matches!(result, Err(SandboxError::Grant { .. })), "{result:?}");
     }
+}
+
+/// Where the system's mounts are shared between views, as they usually are, those of a run are not.
+#[test]
+fn mounts_of_a_run_are_seen_by_nobody_else() {
+    if !is_root() {
+        eprintln!("skipped: mounts_of_a_run_are_seen_by_nobody_else: only root can share mounts");
+        return;
+    }
+    // In a view of this thread's own, so that nothing else is shared.
+    let test = || {
+        assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNS) }, 0);
+        let change = |flags| {
+            let none = std::ptr::null();
+            let done = unsafe { libc::mount(none, c"/".as_ptr(), none, flags, none.cast()) };
+            assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+        };
+        change(libc::MS_REC | libc::MS_PRIVATE);
+        change(libc::MS_REC | libc::MS_SHARED);
+        let mounts = || fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
+        let before = mounts();
+        assert!(before.contains("shared:"));
+        for hold in writing("mounts_of_a_run_are_seen_by_nobody_else") {
+            let scene = Scene::new();
+            let confinement = confinement(&scene, &hold);
+            // Long enough to be looked at from here while it runs.
+            let program = scene.program(&["sleep", "1"]);
+            std::thread::scope(|scope| {
+                let run = scope
+                    .spawn(|| run(&hold.machine, &program, &confinement, None, &|| false).unwrap());
+                while !run.is_finished() {
+                    assert_eq!(mounts(), before, "{}", hold.name);
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                }
+            });
+        }
+    };
+    std::thread::scope(|scope| scope.spawn(test).join().unwrap());
 }
 
 fn at(scene: &Scene, words: &[&str]) -> Vec<&'static str> {

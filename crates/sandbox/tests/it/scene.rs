@@ -85,7 +85,10 @@ pub(crate) fn attack_program() -> PathBuf {
         return given.into();
     }
     let tests = std::env::current_exe().unwrap();
-    tests.parent().unwrap().parent().unwrap().join("examples/attack")
+    let attack = tests.parent().unwrap().parent().unwrap().join("examples/attack");
+    // `--test it` alone does not build it.
+    assert!(attack.exists(), "run `cargo test -p concertina-sandbox`, which builds the attacks");
+    attack
 }
 
 /// The program that attacks, once for each directory of a scene: rights belong to a file, whatever its

@@ -18,8 +18,6 @@ const ARGUMENTS: u32 = 16;
 const NATIVE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const NATIVE: u32 = 0xc000_00b7;
-#[cfg(target_arch = "riscv64")]
-const NATIVE: u32 = 0xc000_00f3;
 
 /// The last call that the table was written for. A newer one could be anything, and programs know
 /// how to live without it: it is answered like one that there is not. This also covers the numbers of
