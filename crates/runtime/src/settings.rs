@@ -238,7 +238,7 @@ impl Loaded {
             }
             match &tool.kind {
                 ToolKind::Exec(exec) => {
-                    let words = exec.fill(&serde_json::Map::new());
+                    let words = exec.fill(&serde_json::Map::new()).unwrap_or_default();
                     named.extend(command_files(workspace, exec.cwd.as_deref(), &words));
                 }
                 ToolKind::Sqlite(sqlite) => {

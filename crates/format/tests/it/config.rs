@@ -171,7 +171,7 @@ fn a_value_fills_exactly_one_argument() {
          parameters.properties = {n = {}, s = {}, l = {}}\n",
     );
     let ToolKind::Exec(exec) = &config.tools.values().next().unwrap().kind else { panic!() };
-    let fill = |value: serde_json::Value| exec.fill(value.as_object().unwrap());
+    let fill = |value: serde_json::Value| exec.fill(value.as_object().unwrap()).unwrap();
     assert_eq!(
         fill(json!({"n": 3, "s": "a; rm ${n}", "l": [1, "x"]})),
         ["p", "-n=3", "a; rm ${n}", "${HOME}", "[1,\"x\"]"]
@@ -181,6 +181,40 @@ fn a_value_fills_exactly_one_argument() {
         ["p", "", "${HOME}"],
         "what is not given is left out"
     );
+}
+
+#[test]
+fn s20_advisory_38_a_value_is_an_option_nowhere_but_where_the_template_says_so() {
+    let fill = |argv: &str, value: serde_json::Value| {
+        let text =
+            format!("[tool.t]\nargv = {argv}\nparameters.properties = {{a = {{}}, b = {{}}}}\n");
+        let (config, findings) = user(&text);
+        assert_eq!(lines(&findings), "");
+        let ToolKind::Exec(exec) = &config.tools.values().next().unwrap().kind else { panic!() };
+        exec.fill(json!({"a": value, "b": ""}).as_object().unwrap())
+    };
+    for value in [json!("-rf"), json!("--output=/x"), json!("-"), json!(-9)] {
+        let text = value.as_str().map_or(value.to_string(), str::to_owned);
+        // Empty values before it hide nothing.
+        for argv in [
+            r#"["p", "${a}"]"#,
+            r#"["p", "-o", "${a}"]"#,
+            r#"["p", "${b}${a}"]"#,
+            r#"["p", "${a}/x"]"#,
+        ] {
+            let refused = fill(argv, value.clone()).unwrap_err();
+            assert_eq!(refused.code(), "ARGUMENT_IS_OPTION");
+            assert!(refused.argument.starts_with(&text), "{argv}: {refused}");
+        }
+        assert_eq!(fill(r#"["p", "--", "${a}"]"#, value.clone()).unwrap(), ["p", "--", &text]);
+        assert_eq!(
+            fill(r#"["p", "--a=${a}"]"#, value.clone()).unwrap(),
+            ["p", &format!("--a={text}")]
+        );
+    }
+    assert_eq!(fill(r#"["p", "${a}"]"#, json!("a-rf")).unwrap(), ["p", "a-rf"]);
+    // A value is not what ends the options.
+    assert!(fill(r#"["p", "${a}", "${a}"]"#, json!("--")).is_err());
 }
 
 #[test]
