@@ -138,6 +138,8 @@ pub(crate) enum Who {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Commands {
+    /// What the skill says under `on_unexpected`; where it says nothing, `mark`
+    Declared,
     /// Do not open the skill
     Abort,
     /// Say in its place that it was not run, and why
@@ -385,7 +387,7 @@ pub(crate) struct OpenArgs {
     #[arg(long, default_value = "safe")]
     pub(crate) profile: ProfileArg,
     /// What happens where a command in the skill's text may not run
-    #[arg(long, value_name = "HOW", default_value = "mark")]
+    #[arg(long, value_name = "HOW", default_value = "declared")]
     pub(crate) commands: Commands,
     /// Agree beforehand to what asks; never to what is denied or not declared, or wants typed words
     #[arg(long)]

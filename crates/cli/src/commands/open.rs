@@ -25,6 +25,7 @@ pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
             ProfileArg::Claude => Profile::Claude,
         },
         commands: match args.commands {
+            Commands::Declared => CommandPolicy::Declared,
             Commands::Abort => CommandPolicy::Abort,
             Commands::Mark => CommandPolicy::Mark,
             Commands::Skip => CommandPolicy::Skip,

@@ -1,7 +1,7 @@
 //! Commands in the text of a skill: run, or left out and said so, before the text is shown.
 
 use concertina_core::session::{Ask, Command, Origin, PreparedSkill, Refusal, Targets};
-use concertina_types::{Blob, CallOutcome, Diagnostic, Severity};
+use concertina_types::{Blob, CallOutcome, Diagnostic, OnUnexpected, Severity};
 use serde::Serialize;
 
 use std::collections::BTreeSet;
@@ -18,10 +18,13 @@ use crate::tools::{CommandRunner, Outcome, kept};
 /// What happens where a command may not run, or fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CommandPolicy {
+    /// What the skill says under `on_unexpected`: `abort` or, for `continue` and where it says nothing,
+    /// `mark`.
+    #[default]
+    Declared,
     /// The skill is not opened.
     Abort,
     /// The text says in its place that it was not run, and why.
-    #[default]
     Mark,
     /// Nothing stands in its place.
     Skip,
@@ -89,7 +92,11 @@ impl Session {
                 }
                 Err(unmet) => unmet,
             };
-            if options.commands == CommandPolicy::Abort {
+            let stops = skill.permissions.on_unexpected == OnUnexpected::Abort;
+            let is_unmet = refusal.code != "COMMAND_FAILED";
+            if options.commands == CommandPolicy::Abort
+                || options.commands == CommandPolicy::Declared && stops && is_unmet
+            {
                 let text = format!(
                     "skill:{} was not opened: line {}: {}",
                     skill.id, command.line, refusal.message

@@ -27,7 +27,7 @@ pub fn permissions_digest(permissions: &Permissions) -> Digest {
         })
         .collect();
     let on_unexpected = match permissions.on_unexpected {
-        OnUnexpected::Abort => "abort",
+        OnUnexpected::Unstated | OnUnexpected::Abort => "abort",
         OnUnexpected::Continue => "continue",
     };
     let canonical = json!({

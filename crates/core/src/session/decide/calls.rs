@@ -2,8 +2,8 @@
 
 use concertina_format::parameters::{check_schema, check_schema_of_server};
 use concertina_types::{
-    Actor, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, Ref, SkillId, ToolName,
-    canonical_json, limits,
+    Actor, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, OnUnexpected, Ref, SkillId,
+    ToolName, canonical_json, limits,
 };
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::super::answer::Refusal;
 use super::super::approval::{Action, escaped};
 use super::super::command::{Held, KeptFrom, Origin, Targets};
 use super::super::skill::PreparedSkill;
-use super::super::state::State;
+use super::super::state::{OpenSkill, State};
 use super::super::ticket::Intent;
 use super::super::visibility::{self, asks, visible_tools};
 use super::consent::Consent;
@@ -60,6 +60,7 @@ impl<'a> Deciding<'a> {
             return self.refuse(origin, request, refusal);
         }
         if let Some(refusal) = outside_scope(self.state, tool, &arguments) {
+            let refusal = self.stopping(tool, refusal);
             return self.refuse(origin, request, refusal);
         }
         let access = match access_of_tool(self.state, self.world, tool) {
@@ -67,6 +68,7 @@ impl<'a> Deciding<'a> {
             Err(refusal) => return self.refuse(origin, request, refusal),
         };
         if let Some(refusal) = outside_access(&access, tool, &targets.paths) {
+            let refusal = self.stopping(tool, refusal);
             return self.refuse(origin, request, refusal);
         }
         let consent = match asks(self.state, self.world, tool).into_iter().next() {
@@ -94,6 +96,30 @@ impl<'a> Deciding<'a> {
             Intent { id, tool: name, arguments, recorded, writes, access },
             approval,
         );
+    }
+
+    /// Closes the skills that claim `tool` and declare what they may do, now that something else was tried:
+    /// unless they say `on_unexpected: continue`, a surprise ends them.
+    fn stopping(&mut self, tool: &ToolEntry, mut refusal: Refusal) -> Refusal {
+        let stops = |open: &&OpenSkill| {
+            let declared = &open.opened.permissions;
+            let is_bounded = !declared.read.is_empty()
+                || !declared.write.is_empty()
+                || !open.opened.bound.is_empty();
+            open.claims(&tool.name)
+                && is_bounded
+                && declared.on_unexpected != OnUnexpected::Continue
+        };
+        let ended = self.state.open.iter().filter(stops);
+        let ended: Vec<SkillId> = ended.map(|open| open.opened.id.clone()).collect();
+        for id in ended {
+            let note = format!(
+                "; skill:{id} was closed, since it stops where something unexpected happens"
+            );
+            refusal.message.push_str(&note);
+            self.fact(Actor::System, Fact::SkillClosed { id });
+        }
+        refusal
     }
 
     /// Records the intent, from which alone a ticket can be had.
