@@ -276,3 +276,55 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn k10_a_surprise_ends_a_skill_unless_it_says_to_go_on() {
+    use concertina_core::catalog::NeedsSkill;
+    use concertina_types::OnUnexpected;
+    for (says, goes_on) in [
+        (OnUnexpected::Unstated, false),
+        (OnUnexpected::Abort, false),
+        (OnUnexpected::Continue, true),
+    ] {
+        let brought = ToolEntry { needs_skill: NeedsSkill::Any, ..tool("orders/get") };
+        let mut bench = Bench::of(vec![skill("orders", "Looks up orders.")], vec![brought]);
+        let mut prepared = bench.prepared("orders");
+        prepared.tools = vec!["orders/*".into()];
+        prepared.permissions.on_unexpected = says;
+        prepared.bound.insert("order_id".into(), json!("A1"));
+        let (origin, skill) = (bench.asks("open"), Box::new(prepared));
+        bench.apply(Command::OpenSkill { origin, skill, can_fork: false, held: None });
+        let refused = call(&mut bench, "orders/get", json!({"order_id": "B2"}));
+        assert_eq!(code(&refused), "OUTSIDE_SCOPE");
+        assert_eq!(answer(&refused).contains("skill:orders was closed"), !goes_on, "{says:?}");
+        assert_eq!(bench.callable().contains("orders/get"), goes_on, "{says:?}");
+        let again = call(&mut bench, "orders/get", json!({"order_id": "A1"}));
+        assert_eq!(again.intent.is_some(), goes_on, "{says:?}");
+    }
+}
+
+#[test]
+fn e09_permissions_return_to_what_they_were_in_whatever_order_skills_close() {
+    let mut bench = Bench::of(vec![skill("a", "Does a."), skill("b", "Does b.")], Vec::new());
+    let open = |bench: &mut Bench, id: &str| {
+        let mut skill = bench.prepared(id);
+        skill.permissions.read =
+            vec![concertina_types::PathScope { paths: vec![format!("{id}/**")] }];
+        let origin = bench.asks("open");
+        let skill = Box::new(skill);
+        bench.apply(Command::OpenSkill { origin, skill, can_fork: false, held: None });
+    };
+    let start = bench.state.permissions_digest();
+    open(&mut bench, "a");
+    let only_a = bench.state.permissions_digest();
+    open(&mut bench, "b");
+    let both = bench.state.permissions_digest();
+    assert!(start != only_a && only_a != both && both != start);
+    bench.close("skill:a");
+    open(&mut bench, "a");
+    assert_eq!(bench.state.permissions_digest(), both, "the order of opening does not count");
+    bench.close("skill:b");
+    assert_eq!(bench.state.permissions_digest(), only_a);
+    bench.close("skill:a");
+    assert_eq!(bench.state.permissions_digest(), start);
+}

@@ -18,7 +18,7 @@ use super::super::visibility::{self, asks, visible_tools};
 use super::consent::Consent;
 use super::draft::{Deciding, actor};
 use crate::catalog::search::nearest_names;
-use crate::catalog::{Danger, ToolEntry};
+use crate::catalog::{Danger, NeedsSkill, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
 use crate::policy::{Access, CommandRefused, Effect, FilePath, Reason, allowed_command};
 
@@ -98,17 +98,14 @@ impl<'a> Deciding<'a> {
         );
     }
 
-    /// Closes the skills that claim `tool` and declare what they may do, now that something else was tried:
-    /// unless they say `on_unexpected: continue`, a surprise ends them.
+    /// Closes the skills that bring `tool`, now that something was tried which they do not allow: unless they
+    /// say `on_unexpected: continue`, a surprise ends them.
     fn stopping(&mut self, tool: &ToolEntry, mut refusal: Refusal) -> Refusal {
         let stops = |open: &&OpenSkill| {
-            let declared = &open.opened.permissions;
-            let is_bounded = !declared.read.is_empty()
-                || !declared.write.is_empty()
-                || !open.opened.bound.is_empty();
-            open.claims(&tool.name)
-                && is_bounded
-                && declared.on_unexpected != OnUnexpected::Continue
+            // Only where the tool leaves with the skill: else closing would free what was bound.
+            tool.needs_skill != NeedsSkill::No
+                && open.claims(&tool.name)
+                && open.opened.permissions.on_unexpected != OnUnexpected::Continue
         };
         let ended = self.state.open.iter().filter(stops);
         let ended: Vec<SkillId> = ended.map(|open| open.opened.id.clone()).collect();
