@@ -26,9 +26,9 @@ pub struct Places {
     pub home: Option<FilePath>,
 }
 
-/// A text that is no rule.
+/// What is wrong with a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{rule}` is no rule: {reason}")]
+#[error("rule `{rule}`: {reason}")]
 pub struct RuleError {
     /// The rule as written.
     pub rule: String,
