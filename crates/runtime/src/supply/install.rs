@@ -163,7 +163,7 @@ pub async fn prepare(
     let (manifest, document) = Manifest::of(&file, Loaded::Skills)?;
     let target = home.skills.join(&directory_name);
     let path = relative(home, &directory_name)?;
-    let known: Vec<LockEntry> = lock.at(&path).cloned().collect();
+    let known = lock.at(&path).to_vec();
     let key = known.iter().find_map(|entry| entry.key.as_deref());
     let key = key.map(PublicKey::parse).transpose()?;
     let signed = signed(&draft, &manifest, keys, wanted.key.as_ref(), key.as_ref())?;
@@ -384,15 +384,15 @@ fn relative(home: &Home, name: &str) -> Result<String, SupplyError> {
 
 /// Where an update was interrupted, the lock file names two versions: the one that is there stays.
 fn settle_lock(home: &Home, lock: &mut Lock) -> Result<(), SupplyError> {
-    let paths: Vec<String> = lock.skills.iter().map(|entry| entry.path.clone()).collect();
+    let paths: Vec<String> = lock.entries().iter().map(|entry| entry.path.clone()).collect();
     let mut is_settled = true;
     for path in paths {
-        if lock.at(&path).count() < 2 {
+        if lock.at(&path).len() < 2 {
             continue;
         }
         let file = home.lock.join(&path).join("SKILL.md");
         let Ok((there, _)) = Manifest::of(&file, Loaded::Skills) else { continue };
-        let present = lock.at(&path).find(|entry| entry.digest == there.digest()).cloned();
+        let present = lock.at(&path).iter().find(|entry| entry.digest == there.digest()).cloned();
         if let Some(entry) = present {
             lock.set(entry);
             is_settled = false;
@@ -420,7 +420,7 @@ impl Prepared {
             settle(&self.draft)?;
             if self.offer.standing == Standing::Update {
                 on_step(Step::Announce);
-                self.lock.skills.push(self.entry.clone());
+                self.lock.announce(self.entry.clone());
                 self.lock.write(&self.home.lock)?;
             }
             on_step(Step::Place);
@@ -439,7 +439,7 @@ impl Prepared {
 pub fn installed(home: &Home, name: Option<&str>) -> Result<Vec<Wanted>, SupplyError> {
     let lock = Lock::read(&home.lock)?.unwrap_or_default();
     let mut found: Vec<Wanted> = Vec::new();
-    for entry in &lock.skills {
+    for entry in lock.entries() {
         let path = home.lock.join(&entry.path);
         let directory = path.strip_prefix(&home.skills).ok().and_then(Path::to_str);
         let (Some(directory), Some(source)) = (directory, &entry.source) else { continue };

@@ -4,6 +4,7 @@
 //! relative to the directory that it lies in.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Component, Path};
 
 use concertina_core::catalog::Loaded;
@@ -51,9 +52,8 @@ pub struct LockEntry {
 #[serde(deny_unknown_fields)]
 pub struct Lock {
     v: u8,
-    /// The skills, sorted by path. While an update is under way a path has two: what was there and what
-    /// is coming.
-    pub skills: Vec<LockEntry>,
+    /// Sorted by path.
+    skills: Vec<LockEntry>,
 }
 
 impl Default for Lock {
@@ -103,7 +103,7 @@ impl Lock {
             }
             Ok(_) => fs::read(&path).map_err(|error| broken(error.to_string()))?,
         };
-        let lock: Self =
+        let mut lock: Self =
             serde_json::from_slice(&bytes).map_err(|error| broken(error.to_string()))?;
         if lock.v != VERSION {
             return Err(broken(format!(
@@ -120,7 +120,15 @@ impl Lock {
                 return Err(broken(format!("what it says of `{}` contradicts itself", entry.path)));
             }
         }
+        // It may have been merged by hand.
+        lock.skills.sort_by(|a, b| (&a.path, a.digest).cmp(&(&b.path, b.digest)));
         Ok(Some(lock))
+    }
+
+    /// What is locked, sorted by path. While an update is under way a path has two: what was there and what
+    /// is coming.
+    pub fn entries(&self) -> &[LockEntry] {
+        &self.skills
     }
 
     /// Its bytes.
@@ -131,7 +139,7 @@ impl Lock {
 
     /// Writes it into `directory`, whole or not at all. Whoever calls holds the directory, so that drafts
     /// which are there were left by a program that was killed.
-    pub(super) fn write(&mut self, directory: &Path) -> Result<(), SupplyError> {
+    pub(super) fn write(&self, directory: &Path) -> Result<(), SupplyError> {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let parts = name.to_str().and_then(|name| {
@@ -142,21 +150,38 @@ impl Lock {
                 let _ = fs::remove_file(entry.path());
             }
         }
-        self.skills.sort_by(|a, b| (&a.path, a.digest).cmp(&(&b.path, b.digest)));
         let path = directory.join(LOCK_FILE);
         write_whole(&path, 0o644, |out| out.write_all(self.render().as_bytes()))
             .map_err(|error| SupplyError::not_written(&path, &error))
     }
 
     /// What is locked at `path`: nothing, one, or two while an update is under way.
-    pub fn at<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a LockEntry> {
-        self.skills.iter().filter(move |entry| entry.path == path)
+    pub fn at(&self, path: &str) -> &[LockEntry] {
+        self.skills.get(self.range(path)).unwrap_or_default()
     }
 
     /// Puts `entry` in place of whatever is locked at its path.
     pub fn set(&mut self, entry: LockEntry) {
-        self.skills.retain(|known| known.path != entry.path);
-        self.skills.push(entry);
+        let range = self.range(&entry.path);
+        self.skills.splice(range, [entry]);
+    }
+
+    /// Locks `entry` beside what is locked at its path.
+    pub fn announce(&mut self, entry: LockEntry) {
+        let range = self.range(&entry.path);
+        self.skills.insert(range.end, entry);
+    }
+
+    /// Locks nothing at `path` any more.
+    pub fn remove(&mut self, path: &str) {
+        let range = self.range(path);
+        self.skills.drain(range);
+    }
+
+    fn range(&self, path: &str) -> Range<usize> {
+        let first = self.skills.partition_point(|entry| entry.path.as_str() < path);
+        let end = self.skills.partition_point(|entry| entry.path.as_str() <= path);
+        first..end
     }
 }
 

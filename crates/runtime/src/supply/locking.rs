@@ -105,13 +105,13 @@ pub fn lock_skills(
             }
         }
     }
-    for entry in &known.skills {
+    for entry in known.entries() {
         let place = directory.join(&entry.path);
         let is_meant =
             paths.iter().any(|path| place.starts_with(path) || *path == place.join("SKILL.md"));
         let is_there = skills.contains_key(&entry.path) || skipped.contains_key(&entry.path);
         if is_meant && !is_there {
-            lock.skills.retain(|other| other.path != entry.path);
+            lock.remove(&entry.path);
             let skill = LockedSkill {
                 name: entry.name.clone(),
                 path: entry.path.clone(),
@@ -141,7 +141,7 @@ fn compare(
 ) -> Result<(LockEntry, LockedSkill), SupplyError> {
     let (manifest, _) = Manifest::of(file, kind)?;
     let digest = manifest.digest();
-    let before: Vec<&LockEntry> = known.at(&path).collect();
+    let before = known.at(&path);
     let same = before.iter().find(|entry| entry.digest == digest);
     let (standing, differences) = match (same, before.first()) {
         (Some(_), _) => (LockStanding::Same, Vec::new()),

@@ -37,18 +37,18 @@ impl Locks {
                 Err(why) => return Some(why.clone()),
             };
             let Some(at) = path_in(directory, path, kind) else { continue };
-            let locked: Vec<_> = lock.at(&at).cloned().collect();
+            let locked = lock.at(&at).to_vec();
             let Some(first) = locked.first() else { continue };
             let now = manifest.get_or_insert_with(|| {
                 self.watch_skill(path, kind);
-                Manifest::of(path, kind)
+                Manifest::of(path, kind).map(|(manifest, _)| (manifest.digest(), manifest))
             });
             let file = directory.join(LOCK_FILE);
             match now {
                 Err(error) => {
                     return Some(format!("it is locked in {} and {error}", file.display()));
                 }
-                Ok((now, _)) if locked.iter().all(|entry| entry.digest != now.digest()) => {
+                Ok((digest, now)) if locked.iter().all(|entry| entry.digest != *digest) => {
                     let words = differences(first, now);
                     let what = if words.is_empty() {
                         "what it is called".to_owned()

@@ -75,7 +75,7 @@ fn an_installed_skill_is_there_locked_and_remembered() {
     ready.commit(&mut |_| {}).unwrap();
     assert_eq!(files(&world, SKILLS), ["skills.lock", "tides"]);
     let lock = Lock::read(&world.path(SKILLS)).unwrap().unwrap();
-    let [entry] = lock.skills.as_slice() else { panic!("{lock:?}") };
+    let [entry] = lock.entries() else { panic!("{lock:?}") };
     assert_eq!((entry.path.as_str(), entry.digest), ("tides", digest(&world, "one")));
     assert_eq!(entry.source.as_deref(), world.path("one").to_str());
     let mut workspace = world.open();
@@ -189,7 +189,7 @@ fn a_key_that_is_wanted_once_is_wanted_for_every_update() {
     sign(&world.path("two/SKILL.md"), &key, Timestamp(0)).unwrap();
     install(&world, "two");
     let lock = Lock::read(&world.path(SKILLS)).unwrap().unwrap();
-    assert_eq!(lock.skills[0].key.as_deref(), Some(key.public().to_string().as_str()));
+    assert_eq!(lock.entries()[0].key.as_deref(), Some(key.public().to_string().as_str()));
 }
 
 #[test]
@@ -302,8 +302,8 @@ fn s82_killed_at_any_step_the_old_version_is_there_or_the_new_one() {
             assert_eq!(digest(&world, &target), new, "{what}");
             assert_eq!(files(&world, SKILLS), ["skills.lock", "tides"], "{what}");
             let lock = Lock::read(&world.path(SKILLS)).unwrap().unwrap();
-            assert_eq!(lock.skills.len(), 1, "{what}");
-            assert_eq!(lock.skills[0].digest, new, "{what}");
+            assert_eq!(lock.entries().len(), 1, "{what}");
+            assert_eq!(lock.entries()[0].digest, new, "{what}");
         }
         assert_eq!(seen.len(), 2, "both were seen");
     }
@@ -315,16 +315,16 @@ fn s82_an_update_of_another_skill_settles_what_was_interrupted() {
     versions(&world);
     install(&world, "one");
     let mut lock = Lock::read(&world.path(SKILLS)).unwrap().unwrap();
-    let mut coming = lock.skills[0].clone();
+    let mut coming = lock.entries()[0].clone();
     coming.version = Some("9".to_owned());
     coming.digest = coming.manifest().digest();
-    lock.skills.push(coming);
+    lock.announce(coming);
     world.write(&format!("{SKILLS}/skills.lock"), lock.render());
     world.write(&format!("{SKILLS}/skills.123-0.new"), "{");
     world.write("other/SKILL.md", skill("other", "Other.", "x"));
     install(&world, "other");
     assert_eq!(files(&world, SKILLS), ["other", "skills.lock", "tides"], "and a draft is removed");
     let lock = Lock::read(&world.path(SKILLS)).unwrap().unwrap();
-    let names: Vec<_> = lock.skills.iter().map(|entry| (&*entry.name, entry.digest)).collect();
+    let names: Vec<_> = lock.entries().iter().map(|entry| (&*entry.name, entry.digest)).collect();
     assert_eq!(names, [("other", digest(&world, "other")), ("tides", digest(&world, "one"))]);
 }
