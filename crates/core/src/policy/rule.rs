@@ -246,6 +246,19 @@ impl Rule {
         Ok(Self { text, what, subject: None, source: None })
     }
 
+    /// The paths that it is about, where it is about reading or writing; all of them for a rule about
+    /// everything of that kind.
+    pub(super) fn paths(&self, writing: bool) -> Option<PathPattern> {
+        match &self.what {
+            What::Read(pattern) if !writing => Some(pattern.clone()),
+            What::Write(pattern) if writing => Some(pattern.clone()),
+            What::All(RuleKind::Read) if !writing => PathPattern::new("/**").ok(),
+            What::All(RuleKind::Write) if writing => PathPattern::new("/**").ok(),
+            What::Everything => PathPattern::new("/**").ok(),
+            _ => None,
+        }
+    }
+
     /// The same rule, for `subject` alone.
     #[must_use]
     pub fn only_for(self, subject: Option<Subject>) -> Self {

@@ -59,6 +59,8 @@ pub struct Unfolded {
 /// What the arguments of a call really mean: found out by whoever gives the command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Targets {
+    /// The argument vector that runs, where a program does.
+    pub argv: Vec<String>,
     /// Arguments that are paths, and where they really lead.
     pub paths: Vec<(String, String)>,
     /// What a person is shown besides the arguments: real paths, digests of what would run. Found out

@@ -7,7 +7,7 @@
 use concertina_types::{Blob, CallId, Event, Fact, ToolName};
 use serde_json::Value;
 
-use crate::policy::Access;
+use crate::policy::{Access, PathPattern};
 
 /// A call that was decided on and is not recorded yet.
 #[derive(Debug)]
@@ -21,6 +21,7 @@ pub struct Intent {
     pub(super) recorded: Blob,
     pub(super) writes: bool,
     pub(super) access: Access,
+    pub(super) closed: [Vec<PathPattern>; 2],
 }
 
 /// The right to run one call once.
@@ -32,6 +33,7 @@ pub struct Ticket {
     arguments: Value,
     writes: bool,
     access: Access,
+    closed: [Vec<PathPattern>; 2],
 }
 
 /// The log does not hold the intent: nothing may run.
@@ -49,8 +51,8 @@ impl Intent {
         if !found {
             return Err(NotRecorded(self.id));
         }
-        let Self { id, tool, arguments, writes, access, .. } = self;
-        Ok(Ticket { id, tool, arguments, writes, access })
+        let Self { id, tool, arguments, writes, access, closed, .. } = self;
+        Ok(Ticket { id, tool, arguments, writes, access, closed })
     }
 }
 
@@ -73,6 +75,11 @@ impl Ticket {
     /// What the effect may do. Whatever carries it out is held to that.
     pub fn access(&self) -> &Access {
         &self.access
+    }
+
+    /// Paths that rules close to it whatever it may do: to read and, second, to write.
+    pub fn closed(&self) -> &[Vec<PathPattern>; 2] {
+        &self.closed
     }
 
     /// Whether the effect may change something.

@@ -2,7 +2,9 @@
 
 use concertina_core::catalog::{Danger, NeedsSkill, Precedence, SkillEntry, ToolEntry, merge};
 use concertina_core::policy::{Pattern, Places, Policy, Rule};
-use concertina_core::session::{Command, Origin, Part, PreparedSkill, Settings, Shown, Unfolded};
+use concertina_core::session::{
+    Command, Origin, Part, PreparedSkill, Settings, Shown, Targets, Unfolded,
+};
 use concertina_types::{DisclosureKind, LineRange, OpenMode, Ref, SessionId, Tokens, limits};
 use serde_json::json;
 
@@ -319,14 +321,15 @@ fn a_rule_about_the_arguments_of_a_skill_holds_when_it_is_opened_and_for_its_com
     assert!(bench.disclosed().contains("deploy"), "it may be opened without arguments");
     let mut opened = |arguments: &str| {
         let origin = bench.asks("open");
-        let skill = PreparedSkill { arguments: arguments.into(), ..bench.prepared("deploy") };
+        let mut skill = PreparedSkill { arguments: arguments.into(), ..bench.prepared("deploy") };
+        skill.permissions.execute = vec!["ls".into()];
         let run = Command::RunCommand {
             origin: origin.clone(),
-            skill: skill.id.clone(),
-            arguments: arguments.into(),
+            skill: Box::new(skill.clone()),
             command: "ls".into(),
-            execute: vec!["ls".into()],
+            targets: Targets::default(),
         };
+        skill.permissions.execute.clear();
         let ran = code(&bench.apply(run)).to_owned();
         let open =
             Command::OpenSkill { origin, skill: Box::new(skill), can_fork: true, held: None };

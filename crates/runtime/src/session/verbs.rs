@@ -554,7 +554,10 @@ impl Session {
         let paths = meant(&self.state, &self.world(), &tool)
             .map(|entry| toolbox.paths(entry, &arguments))
             .unwrap_or_default();
-        let targets = Targets { paths, shown: shown.unwrap_or_default() };
+        let argv = meant(&self.state, &self.world(), &tool)
+            .map(|entry| toolbox.argv(&entry.name, &arguments))
+            .unwrap_or_default();
+        let targets = Targets { argv, paths, shown: shown.unwrap_or_default() };
         let applied = self.apply_asking(&Command::Call { origin, tool, arguments, targets })?;
         Ok(match (applied.ticket, applied.ask) {
             (Some(ticket), _) => Admission::Admitted(ticket),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use concertina_core::policy::Access;
+use concertina_core::policy::{Access, PathPattern};
 use concertina_format::config::Exec;
 use concertina_types::canonical_json;
 use serde_json::Value;
@@ -33,13 +33,17 @@ impl ExecTool {
     /// What a call with `arguments` really means.
     pub(super) fn targets(&self, arguments: &Value, workspace: &Path) -> Vec<(String, String)> {
         let directory = self.directory(workspace);
-        let none = serde_json::Map::new();
-        // What cannot be filled in does not run; that is said when it is tried.
-        let argv = self.definition.fill(arguments.as_object().unwrap_or(&none)).unwrap_or_default();
+        let argv = self.argv(arguments);
         let mut targets = vec![("runs".to_owned(), canonical_json(&Value::from(argv)))];
         targets.push(("in".to_owned(), directory.display().to_string()));
         targets.extend(crate::approval::targets(&directory, arguments, &self.definition.argv));
         targets
+    }
+
+    /// The argument vector of a call; none where it cannot be filled in, which is said when it is tried.
+    pub(super) fn argv(&self, arguments: &Value) -> Vec<String> {
+        let none = serde_json::Map::new();
+        self.definition.fill(arguments.as_object().unwrap_or(&none)).unwrap_or_default()
     }
 
     pub(super) fn directory(&self, workspace: &Path) -> PathBuf {
@@ -57,7 +61,7 @@ impl ExecTool {
     pub(super) fn run(
         &self,
         arguments: &Value,
-        access: Access,
+        (access, closed): (Access, [Vec<PathPattern>; 2]),
         executor: &dyn Executor,
         workspace: &Path,
         cancel: &Cancel,
@@ -74,6 +78,7 @@ impl ExecTool {
             timeout: Duration::from_secs(self.definition.timeout_s),
             output_bytes: self.definition.output_bytes,
             access,
+            closed,
             // A script or a file that the settings name is part of the tool.
             readable: self.definition.argv.iter().map(|word| directory.join(word)).collect(),
             keeps_home: self.definition.env.iter().any(|name| name == "HOME"),

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use concertina_core::policy::Access;
+use concertina_core::policy::{Access, PathPattern};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::Cancel;
@@ -28,6 +28,8 @@ pub struct Invocation {
     pub output_bytes: u64,
     /// What it may do.
     pub access: Access,
+    /// Paths that rules close to it whatever it may do: to read and, second, to write.
+    pub closed: [Vec<PathPattern>; 2],
     /// What it may read besides: the directory of the skill that it belongs to, files that its command
     /// names.
     pub readable: Vec<PathBuf>,

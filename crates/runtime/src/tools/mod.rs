@@ -237,9 +237,9 @@ impl Toolbox {
         match (self.runners.get(&tool).cloned(), &self.upstreams) {
             (Some(Runner::Exec(program)), _) => {
                 let (executor, workspace) = (Arc::clone(&self.executor), self.workspace.clone());
-                let access = ticket.access().clone();
+                let bounds = (ticket.access().clone(), ticket.closed().clone());
                 Running::Here(Box::new(move || {
-                    program.run(&arguments, access, executor.as_ref(), &workspace, &cancel)
+                    program.run(&arguments, bounds, executor.as_ref(), &workspace, &cancel)
                 }))
             }
             (Some(Runner::Sqlite(database)), _) => {
@@ -261,6 +261,14 @@ impl Toolbox {
         match self.runners.get(tool) {
             Some(Runner::Exec(program)) => program.targets(arguments, &self.workspace),
             Some(Runner::Sqlite(_)) | None => targets(&self.workspace, arguments, &[]),
+        }
+    }
+
+    /// The argument vector that a call of `tool` runs; empty where it is no program.
+    pub(crate) fn argv(&self, tool: &ToolName, arguments: &Value) -> Vec<String> {
+        match self.runners.get(tool) {
+            Some(Runner::Exec(program)) => program.argv(arguments),
+            Some(Runner::Sqlite(_)) | None => Vec::new(),
         }
     }
 
@@ -318,6 +326,7 @@ impl CommandRunner {
             timeout: Duration::from_secs(limits::TOOL_SECONDS),
             output_bytes: limits::OUTPUT_BYTES as u64,
             access: ticket.access().clone(),
+            closed: ticket.closed().clone(),
             readable,
             keeps_home: false,
         };

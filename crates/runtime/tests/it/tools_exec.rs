@@ -159,6 +159,7 @@ fn shell(script: &str) -> Invocation {
         timeout: Duration::from_secs(20),
         output_bytes: 1_000,
         access: Access::nothing(),
+        closed: Default::default(),
         readable: Vec::new(),
         keeps_home: true,
     }

@@ -20,7 +20,10 @@ use super::draft::{Deciding, actor};
 use crate::catalog::search::nearest_names;
 use crate::catalog::{Danger, NeedsSkill, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
-use crate::policy::{Access, CommandRefused, Effect, FilePath, Reason, allowed_command};
+use crate::policy::{
+    Access, Action as Doing, Caller, CommandRefused, Decision, Effect, FilePath, PathPattern,
+    Reason, Request, allowed_command,
+};
 
 /// What stands before the skill's name where a log names who ran a command.
 const COMMAND_GROUP: &str = "command";
@@ -71,7 +74,17 @@ impl<'a> Deciding<'a> {
             let refusal = self.stopping(tool, refusal);
             return self.refuse(origin, request, refusal);
         }
-        let consent = match asks(self.state, self.world, tool).into_iter().next() {
+        let ruled =
+            self.by_rules(origin, &targets.argv, &targets.paths, tool.danger != Danger::Safe);
+        let ruling = ruled.reasons.into_iter().find(|reason| reason.code.starts_with("POLICY_"));
+        if let (Effect::Deny, Some(reason)) = (ruled.effect, &ruling) {
+            let object = targets.argv.join(" ");
+            let refusal = Refusal::because(reason).of_tool(&name).about(object);
+            return self.refuse(origin, request, refusal);
+        }
+        let ruling = ruling.filter(|_| ruled.effect == Effect::Ask);
+        let why = asks(self.state, self.world, tool).into_iter().next().or(ruling);
+        let consent = match why {
             None => Consent::None,
             Some(why) => {
                 let action = action(tool, &arguments, targets.shown);
@@ -91,11 +104,39 @@ impl<'a> Deciding<'a> {
         let said = self.world.redactor.redact_arguments(&tool.parameters.value(), &arguments);
         let recorded = self.keep(canonical_json(&said));
         let id = self.state.calls + 1;
-        self.admit(
-            origin,
-            Intent { id, tool: name, arguments, recorded, writes, access },
-            approval,
-        );
+        let closed = self.closed(origin);
+        let intent = Intent { id, tool: name, arguments, recorded, writes, access, closed };
+        self.admit(origin, intent, approval);
+    }
+
+    /// The paths that rules close to whatever runs for `origin`.
+    fn closed(&self, origin: &Origin) -> [Vec<PathPattern>; 2] {
+        let caller = Caller { principal: &self.state.principal, subject: Some(origin.subject) };
+        self.world.settings.policy.closed(caller)
+    }
+
+    /// What rules say of the command that a call comes to and of the paths that it names, strictest first.
+    fn by_rules(
+        &self,
+        origin: &Origin,
+        argv: &[String],
+        paths: &[(String, String)],
+        writes: bool,
+    ) -> Decision {
+        let caller = Caller { principal: &self.state.principal, subject: Some(origin.subject) };
+        let policy = &self.world.settings.policy;
+        let judge = |request: &Request| policy.judge(caller, Doing::Request(request));
+        let paths = paths.iter().filter_map(|(_, real)| FilePath::new(real).ok());
+        let of_paths = paths.flat_map(|path| {
+            let write = writes.then(|| Request::Write(path.clone()));
+            std::iter::once(Request::Read(path)).chain(write)
+        });
+        let command = (!argv.is_empty()).then(|| Request::Run(argv.to_vec()));
+        command
+            .into_iter()
+            .chain(of_paths)
+            .map(|request| judge(&request))
+            .fold(Decision::allow(), Decision::and)
     }
 
     /// Closes the skills that bring `tool`, now that something was tried which they do not allow: unless they
@@ -152,8 +193,15 @@ impl<'a> Deciding<'a> {
             let text = format!("skill:{id} has too long a name for its commands to run");
             return self.decline(origin, request, Refusal::new("BAD_REF", text).of_skill(id));
         };
-        let verdict = visibility::command(self.state, self.world, id, &tool);
-        let reason = verdict.reasons.into_iter().next();
+        let words = concertina_format::expand::split_words(command);
+        let verdict = visibility::command(self.state, self.world, id, &tool).and(self.by_rules(
+            origin,
+            &words,
+            &[],
+            true,
+        ));
+        let strictest = |reason: &Reason| reason.code != "POLICY_ALLOWS";
+        let reason = verdict.reasons.into_iter().find(strictest);
         if let (Effect::Deny, Some(reason)) = (verdict.effect, &reason) {
             let refusal = Refusal::because(reason).of_skill(id).about(command);
             return self.decline(origin, request, refusal);
@@ -224,7 +272,8 @@ impl<'a> Deciding<'a> {
         let arguments = serde_json::json!({ "argv": argv });
         let recorded = self.keep(canonical_json(&arguments));
         let id = self.state.calls + 1;
-        let intent = Intent { id, tool, arguments, recorded, writes: true, access };
+        let closed = self.closed(origin);
+        let intent = Intent { id, tool, arguments, recorded, writes: true, access, closed };
         self.admit(origin, intent, approval);
     }
 
