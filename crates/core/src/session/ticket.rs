@@ -20,7 +20,7 @@ pub struct Intent {
     /// What the log says of them, which is without their secrets.
     pub(super) recorded: Blob,
     pub(super) writes: bool,
-    pub(super) access: Access,
+    pub(super) access: Box<Access>,
     pub(super) closed: [Vec<PathPattern>; 2],
 }
 
@@ -32,7 +32,7 @@ pub struct Ticket {
     tool: ToolName,
     arguments: Value,
     writes: bool,
-    access: Access,
+    access: Box<Access>,
     closed: [Vec<PathPattern>; 2],
 }
 

@@ -78,12 +78,11 @@ impl Session {
         let mut outputs = Vec::new();
         let mut waiting = Vec::new();
         for command in skill.commands.clone() {
-            let ran = match &distrusted {
-                Some(why) => Err((Refusal::new(why.code.as_str(), why.reason.as_str()), None)),
-                None => {
-                    let place = (&runner, directory.as_deref());
-                    self.run_command(place, &origin, &skill, &command.command, &options.cancel)?
-                }
+            let ran = if let Some(why) = &distrusted {
+                Err((Refusal::new(why.code.as_str(), why.reason.as_str()), None))
+            } else {
+                let place = (&runner, directory.as_deref());
+                self.run_command(place, &origin, &skill, &command.command, &options.cancel)?
             };
             let (refusal, ask) = match ran {
                 Ok(output) => {

@@ -119,7 +119,7 @@ impl SandboxExecutor {
         // What may be written can be read as well.
         let write = without(without(places(&roots.write), unreadable), unwritable);
         let mut execute: BTreeSet<PathBuf> = started_by(program).into_iter().collect();
-        execute.extend(self.startable(access, program));
+        execute.extend(startable(access, program));
         let mut protect: BTreeSet<PathBuf> = BTreeSet::new();
         let directories = write.iter().chain(
             // The workspace may lie below what may be written.
@@ -149,30 +149,30 @@ impl SandboxExecutor {
             },
         }
     }
+}
 
-    /// Programs that the program may start: those that are declared, or whatever is installed where
-    /// nothing says which.
-    fn startable(&self, access: &Access, program: &Program) -> Vec<PathBuf> {
-        let path = program.environment.iter().find(|(name, _)| name == "PATH");
-        let path = path.map(|(_, value)| value.as_str()).unwrap_or_default();
-        if access.execute.is_everything() {
-            let directories = path.split(':').filter(|directory| directory.starts_with('/'));
-            return directories.filter_map(|at| Path::new(at).canonicalize().ok()).collect();
-        }
-        let layers: Vec<BTreeSet<&str>> = access
-            .execute
-            .layers()
-            .map(|layer| layer.iter().filter_map(CommandPattern::program).collect())
-            .collect();
-        let Some((first, rest)) = layers.split_first() else { return Vec::new() };
-        let named = first.iter().filter(|name| rest.iter().all(|layer| layer.contains(*name)));
-        named
-            .flat_map(|name| {
-                let argv = vec![(*name).to_owned()];
-                started_by(&Program { argv, ..program.clone() })
-            })
-            .collect()
+/// Programs that the program may start: those that are declared, or whatever is installed where
+/// nothing says which.
+fn startable(access: &Access, program: &Program) -> Vec<PathBuf> {
+    let path = program.environment.iter().find(|(name, _)| name == "PATH");
+    let path = path.map(|(_, value)| value.as_str()).unwrap_or_default();
+    if access.execute.is_everything() {
+        let directories = path.split(':').filter(|directory| directory.starts_with('/'));
+        return directories.filter_map(|at| Path::new(at).canonicalize().ok()).collect();
     }
+    let layers: Vec<BTreeSet<&str>> = access
+        .execute
+        .layers()
+        .map(|layer| layer.iter().filter_map(CommandPattern::program).collect())
+        .collect();
+    let Some((first, rest)) = layers.split_first() else { return Vec::new() };
+    let named = first.iter().filter(|name| rest.iter().all(|layer| layer.contains(*name)));
+    named
+        .flat_map(|name| {
+            let argv = vec![(*name).to_owned()];
+            started_by(&Program { argv, ..program.clone() })
+        })
+        .collect()
 }
 
 /// The places that stand for `roots`: real ones that are there. A path that is a link is not what was

@@ -3,6 +3,7 @@
 #![allow(
     unsafe_code,
     clippy::print_stderr,
+    clippy::print_stdout,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,

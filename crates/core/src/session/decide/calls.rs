@@ -105,6 +105,7 @@ impl<'a> Deciding<'a> {
         let recorded = self.keep(canonical_json(&said));
         let id = self.state.calls + 1;
         let closed = self.closed(origin);
+        let access = Box::new(access);
         let intent = Intent { id, tool: name, arguments, recorded, writes, access, closed };
         self.admit(origin, intent, approval);
     }
@@ -273,6 +274,7 @@ impl<'a> Deciding<'a> {
         let recorded = self.keep(canonical_json(&arguments));
         let id = self.state.calls + 1;
         let closed = self.closed(origin);
+        let access = Box::new(access);
         let intent = Intent { id, tool, arguments, recorded, writes: true, access, closed };
         self.admit(origin, intent, approval);
     }
