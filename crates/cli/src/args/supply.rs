@@ -66,9 +66,9 @@ pub(crate) struct UpdateArgs {
     /// Every skill that was installed
     #[arg(long, conflicts_with = "name")]
     pub(crate) all: bool,
-    /// For whom it was installed [default: look for both]
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<ScopeArg>,
+    /// For whom it was installed
+    #[arg(long, value_name = "SCOPE", default_value = "user")]
+    pub(crate) scope: ScopeArg,
     /// Consent to a skill that declares what its installed version does not: the digest that is shown
     /// with it
     #[arg(long, value_name = "DIGEST")]

@@ -44,18 +44,8 @@ pub(crate) fn install(args: &InstallArgs, out: &mut Output) -> Result<u8, CliErr
 }
 
 pub(crate) fn update(args: &UpdateArgs, out: &mut Output) -> Result<u8, CliError> {
-    let scopes = args.scope.map_or(vec![ScopeArg::User, ScopeArg::Project], |scope| vec![scope]);
-    let mut found = Vec::new();
-    for scope in scopes {
-        let home = match home(scope) {
-            Ok(home) => home,
-            Err(error) if args.scope.is_some() => return Err(error),
-            // Where nothing can be installed, nothing was.
-            Err(_) => continue,
-        };
-        let wanted = installed(&home, args.name.as_deref())?;
-        found.extend(wanted.into_iter().map(|wanted| (home.clone(), wanted)));
-    }
+    let home = home(args.scope)?;
+    let found = installed(&home, args.name.as_deref())?;
     if found.is_empty()
         && let Some(name) = &args.name
     {
@@ -67,9 +57,9 @@ pub(crate) fn update(args: &UpdateArgs, out: &mut Output) -> Result<u8, CliError
     let consent = Consent { args: &args.consent, permissions: args.permissions.as_deref() };
     let keys = trusted_keys()?;
     let (mut shown, mut failed) = (Vec::new(), None);
-    for (home, wanted) in &found {
+    for wanted in &found {
         let name = wanted.name.clone().unwrap_or_default();
-        match one(home, wanted, &keys, &consent, out) {
+        match one(&home, wanted, &keys, &consent, out) {
             Ok(one) => shown.push(one),
             Err(error) => {
                 shown.push(json!({"name": name, "error": error.as_json().get("error")}));
@@ -190,7 +180,8 @@ fn is_trusted(offer: &Offer, keys: &[PublicKey]) -> bool {
 fn tell(offer: &Offer, keys: &[PublicKey], out: &mut Output) -> Result<(), CliError> {
     let (document, manifest, glance) = (&offer.document, &offer.manifest, &offer.glance);
     let version = manifest.version.as_deref().map(|version| format!(" {version}"));
-    out.line(format!("{}{} from {}", manifest.name, version.unwrap_or_default(), offer.source))?;
+    let (version, source) = (version.unwrap_or_default(), visible(&offer.source));
+    out.line(format!("{}{} from {source}", manifest.name, visible(&version)))?;
     let mut line = |text: String| out.line(format!("  {text}"));
     if let Some(description) = &document.description {
         line(visible(description))?;

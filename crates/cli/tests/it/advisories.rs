@@ -76,6 +76,33 @@ fn advisory_10_a_workspace_names_no_address_and_says_so() {
 }
 
 #[test]
+fn advisory_10_the_lock_file_of_a_workspace_sends_nobody_anywhere() {
+    let place = Place::strange(&skill("from", "name: buoy\ndescription: Sets buoys.", "Red."));
+    place.run(&["skill", "install", "from", "--scope", "project", "--yes"]).exits(0);
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let lock = place.work().join("skills.lock");
+    let source = place.work().join("from").display().to_string();
+    let url = format!("http://{}/a.tar", listener.local_addr().unwrap());
+    fs::write(&lock, fs::read_to_string(&lock).unwrap().replace(&source, &url)).unwrap();
+    for arguments in LOOKS {
+        place.run(arguments);
+    }
+    place.run(&["skill", "update", "--all", "--yes"]).exits(0);
+    place.run(&["skill", "lock", "--check"]);
+    assert!(listener.accept().is_err(), "somebody connected");
+    // The twin: a person says that the project's skills are meant.
+    let update = place.command(&["skill", "update", "--all", "--yes", "--scope", "project"]);
+    let mut update = { update }.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let is_asked = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        listener.accept().is_ok()
+    });
+    update.wait().unwrap();
+    assert!(is_asked);
+}
+
+#[test]
 fn advisory_16_a_workspace_sets_no_mode_and_trusts_nothing() {
     for settings in [
         "mode = \"yolo\"\n",

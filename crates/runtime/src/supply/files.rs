@@ -1,8 +1,8 @@
 //! The files that a skill is made of: all of them, hidden ones as well.
 //!
 //! One walk serves the lock file, signatures, trust and installing, so that they mean the same by
-//! "the skill". Left out are what belongs to a version control system (`.git`, in any spelling) and
-//! the signature itself, which cannot cover itself.
+//! "the skill". Left out are what belongs to a version control system (`.git`, in any spelling), the
+//! signature, which cannot cover itself, and a lock file, which cannot either.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use concertina_types::{Blob, Digest};
 use serde::{Deserialize, Serialize};
 
-use super::SupplyError;
+use super::{LOCK_FILE, SupplyError};
 use crate::sources::open_file;
 
 /// The signature of a skill, beside its SKILL.md.
@@ -93,7 +93,7 @@ pub(crate) fn walk(directory: &Path) -> Result<Walk, SupplyError> {
                     walk.left_out.push(path);
                 } else if kind.is_dir() {
                     next.push(path);
-                } else if path != Path::new(SIGNATURE_FILE) {
+                } else if ![SIGNATURE_FILE, LOCK_FILE].map(Path::new).contains(&path.as_path()) {
                     let kind = if kind.is_file() {
                         Kind::File
                     } else if kind.is_symlink() {

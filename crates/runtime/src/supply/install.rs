@@ -22,7 +22,7 @@ use super::fetch::{Fetching, expect, fetch, is_address};
 use super::files::SIGNATURE_FILE;
 use super::glance::Glance;
 use super::kept::read;
-use super::lock::{Lock, LockEntry};
+use super::lock::{LOCK_FILE, Lock, LockEntry};
 use super::signing::{Signed, judge, require};
 use super::stage::{Stage, settle};
 use super::unpack::{copy_directory, unpack_archive};
@@ -238,6 +238,8 @@ fn alone(stage: &Stage, file: &Path, name: &str) -> Result<(PathBuf, PathBuf), S
         return Err(SupplyError::refused("NO_SKILL", format!("{} is no skill", file.display())));
     };
     std::fs::rename(directory, &draft).map_err(|error| SupplyError::not_written(&draft, &error))?;
+    // A lock file speaks of the place where it was made.
+    let _ = std::fs::remove_file(draft.join(LOCK_FILE));
     let file = draft.join(file_name);
     Ok((draft, file))
 }

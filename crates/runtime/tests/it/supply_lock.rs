@@ -174,6 +174,18 @@ fn the_same_skills_give_the_same_bytes() {
 }
 
 #[test]
+fn a_skill_that_is_the_whole_directory_is_locked_without_its_lock() {
+    let world = World::new();
+    world.write("work/SKILL.md", skill("work", "Works.", "x")).write("work/run.sh", "echo 1");
+    for _ in 0..2 {
+        lock(&world, LockMode::Write);
+        assert_eq!(lock(&world, LockMode::Check), [("work".to_owned(), LockStanding::Same)]);
+    }
+    world.write("work/run.sh", "echo 2");
+    assert_eq!(lock(&world, LockMode::Check), [("work".to_owned(), LockStanding::Changed)]);
+}
+
+#[test]
 fn a_command_is_locked_as_its_one_file() {
     let world = World::new();
     world.write("work/.claude/commands/sail.md", "Set sail.\n");
