@@ -19,6 +19,11 @@ pub fn run(
 }
 
 /// Every file that has to be in `execute` so that `program` starts: none, since none does.
+pub fn stands_in(_: &std::path::Path) -> bool {
+    false
+}
+
+/// Nothing is started.
 pub fn started_by(_: &Program) -> Vec<std::path::PathBuf> {
     Vec::new()
 }

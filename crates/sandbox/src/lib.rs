@@ -53,5 +53,5 @@ pub use finished::Finished;
 pub use gate::Gate;
 pub use machine::{Machine, Namespaces};
 pub use self_test::Escape;
-pub use system::{probe, run, self_test, started_by};
+pub use system::{probe, run, self_test, stands_in, started_by};
 pub use tier::{Choice, Substitute, choose};

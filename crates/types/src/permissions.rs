@@ -21,7 +21,9 @@ pub struct NetworkScope {
 }
 
 /// What a run does when something that was not declared turns up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+///
+/// Two are equal where the same happens: whether it was said makes no difference to that.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnUnexpected {
     /// Nothing was said: stop, but leave it to whoever opens the skill what becomes of its text.
@@ -33,6 +35,14 @@ pub enum OnUnexpected {
     /// Refuse that one action and go on.
     Continue,
 }
+
+impl PartialEq for OnUnexpected {
+    fn eq(&self, other: &Self) -> bool {
+        matches!(self, Self::Continue) == matches!(other, Self::Continue)
+    }
+}
+
+impl Eq for OnUnexpected {}
 
 impl Serialize for OnUnexpected {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -8,8 +8,8 @@ use concertina_format::expand::{
 use concertina_format::parameters;
 use concertina_format::skill::Document;
 use concertina_types::{
-    Blob, Diagnostic, Digest, OnUnexpected, OpenMode, OpenedSkill, PathScope, Permissions,
-    Severity, SkillId, Span, Subject, Tokens,
+    Blob, Diagnostic, Digest, OpenMode, OpenedSkill, PathScope, Permissions, Severity, SkillId,
+    Span, Subject, Tokens,
 };
 use serde_json::Value;
 
@@ -97,14 +97,7 @@ impl PreparedSkill {
             tokens: Tokens::ZERO,
             tools: self.tools.clone(),
             disallowed_tools: self.disallowed_tools.clone(),
-            permissions: Permissions {
-                // From here on it makes no difference whether it was said.
-                on_unexpected: match self.permissions.on_unexpected {
-                    OnUnexpected::Continue => OnUnexpected::Continue,
-                    OnUnexpected::Unstated | OnUnexpected::Abort => OnUnexpected::Abort,
-                },
-                ..self.permissions.clone()
-            },
+            permissions: self.permissions.clone(),
             knowledge: self.knowledge.clone(),
             model: self.model.clone(),
             effort: self.effort.clone(),

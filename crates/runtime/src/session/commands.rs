@@ -91,7 +91,7 @@ impl Session {
                 }
                 Err(unmet) => unmet,
             };
-            let stops = skill.permissions.on_unexpected == OnUnexpected::Abort;
+            let stops = matches!(skill.permissions.on_unexpected, OnUnexpected::Abort);
             let is_unmet = refusal.code != "COMMAND_FAILED";
             if options.commands == CommandPolicy::Abort
                 || options.commands == CommandPolicy::Declared && stops && is_unmet

@@ -97,6 +97,7 @@ impl Lock {
         let bytes = match fs::metadata(&path) {
             Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return Err(broken(error.to_string())),
+            Ok(meta) if !meta.is_file() && concertina_sandbox::stands_in(&path) => return Ok(None),
             Ok(meta) if !meta.is_file() => return Err(broken("it is not a file".to_owned())),
             Ok(meta) if meta.len() > LOCK_BYTES => {
                 return Err(broken(format!("it is larger than {LOCK_BYTES} bytes")));

@@ -28,6 +28,7 @@ mod watch;
 use crate::{Confinement, Finished, Gate, Machine, Network, Program, SandboxError, choose};
 
 pub use executable::started_by;
+pub use placeholder::stands_in;
 pub use probe::probe;
 pub use rehearsal::self_test;
 

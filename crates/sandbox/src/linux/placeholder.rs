@@ -157,6 +157,11 @@ fn make(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
     made
 }
 
+/// Whether what stands at `path` is such a directory: then there is nothing of that name.
+pub fn stands_in(path: &Path) -> bool {
+    open_plain(path).is_ok_and(|file| is_placeholder(&file))
+}
+
 fn is_placeholder(file: &OwnedFd) -> bool {
     fstat(file).is_ok_and(|stat| {
         FileType::from_raw_mode(stat.st_mode) == FileType::Directory
