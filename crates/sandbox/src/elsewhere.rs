@@ -18,12 +18,12 @@ pub fn run(
     Err(choose(confinement, machine).err().unwrap_or_else(|| unavailable(machine)))
 }
 
-/// Every file that has to be in `execute` so that `program` starts: none, since none does.
+/// Whether something stands in for what is not there: nothing does, since nothing runs.
 pub fn stands_in(_: &std::path::Path) -> bool {
     false
 }
 
-/// Nothing is started.
+/// Every file that has to be in `execute` so that `program` starts: none, since none does.
 pub fn started_by(_: &Program) -> Vec<std::path::PathBuf> {
     Vec::new()
 }
