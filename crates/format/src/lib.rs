@@ -6,3 +6,5 @@ pub mod lint;
 mod nearest;
 pub mod parameters;
 pub mod skill;
+
+pub use nearest::nearest;

@@ -6,10 +6,13 @@ const COMPARED_BYTES: usize = 64;
 /// The candidate that `name` most likely meant, if any is close enough: at most a third of its
 /// characters differ (Damerau-Levenshtein, optimal string alignment), or one name contains the
 /// other whole.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+///
+/// ```
+/// use concertina_format::nearest;
+/// assert_eq!(nearest("defualt", ["default", "other"]), Some("default"));
+/// assert_eq!(nearest("x", ["default", "other"]), None);
+/// ```
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > COMPARED_BYTES {
         return None;
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use concertina_core::catalog::Loaded;
-use concertina_format::lint::{Summary, compare, lint};
+use concertina_format::lint::{Claimed, Summary, compare, lint, shadows};
 use concertina_format::skill::{Document, Mode, Origin, Status, parse};
 use concertina_types::{Diagnostic, Digest, Severity, limits};
 
@@ -72,6 +72,7 @@ pub fn check(paths: &[PathBuf], mode: Mode) -> Vec<Checked> {
     mark_twins(&mut checked);
     if with_advice {
         mark_likenesses(&mut checked);
+        mark_shadows(&mut checked);
     }
     checked.sort_by(|a, b| a.path.cmp(&b.path));
     checked
@@ -160,6 +161,30 @@ fn mark_likenesses(checked: &mut [Checked]) {
         let found = pair.diagnostic(&summaries);
         let later = described.get(pair.second).map(|(at, _, _)| *at);
         if let Some(one) = later.and_then(|at| checked.get_mut(at)) {
+            one.advice.push(found);
+        }
+    }
+}
+
+/// Descriptions that speak of a tool which only another skill claims.
+fn mark_shadows(checked: &mut [Checked]) {
+    let described: Vec<(usize, String, String, Vec<String>)> = checked
+        .iter()
+        .enumerate()
+        .filter_map(|(at, one)| {
+            let document = one.document.as_ref()?;
+            let tools = document.permissions.tools.clone();
+            Some((at, document.name.clone(), document.description.clone()?, tools))
+        })
+        .collect();
+    let skills: Vec<Claimed<'_>> = described
+        .iter()
+        .map(|(_, name, description, tools)| Claimed { name, description, tools })
+        .collect();
+    for shadow in shadows(&skills) {
+        let found = shadow.diagnostic(&skills);
+        let at = described.get(shadow.skill).map(|(at, ..)| *at);
+        if let Some(one) = at.and_then(|at| checked.get_mut(at)) {
             one.advice.push(found);
         }
     }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use concertina_core::catalog::search::Weights;
-use concertina_core::policy::{Pattern, Policy, Rules};
+use concertina_core::policy::{FilePath, Pattern, Places, Policy, RuleError};
 use concertina_core::session::{ListingSettings, Settings};
 use concertina_format::config::{
-    Config, ConfigOrigin, PolicySetting, SqliteSource, ToolKind, Transport, parse_onto,
+    Config, ConfigOrigin, PolicySetting, Rule, SqliteSource, ToolKind, Transport, parse_onto,
 };
-use concertina_types::{Diagnostic, Digest, Severity, ToolName, env, limits};
+use concertina_types::{Diagnostic, Digest, Position, Severity, ToolName, env, limits};
 use serde_json::json;
 
 use crate::inside::inside;
@@ -33,6 +33,10 @@ pub struct Loaded {
     pub workspace_file: Option<(PathBuf, Digest)>,
     /// Why the policy is not to be trusted, where a file could not be read at all.
     pub policy_lost: Option<String>,
+    /// Where relative paths in rules start.
+    pub places: Places,
+    /// The settings files that were read.
+    pub files: BTreeMap<ConfigOrigin, PathBuf>,
 }
 
 /// A settings file.
@@ -94,6 +98,16 @@ pub fn load_config(
         (user, ConfigOrigin::User),
         (Some(workspace.to_owned()), ConfigOrigin::Workspace),
     ];
+    let place = |path: &Path| {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        FilePath::try_from(real.as_path()).ok()
+    };
+    loaded.places = Places {
+        workspace: place(workspace),
+        home: variable("HOME")
+            .filter(|home| !home.is_empty())
+            .and_then(|home| place(home.as_ref())),
+    };
     for (directory, origin) in files {
         let Some(directory) = directory else { continue };
         let path = directory.join(FILE);
@@ -105,6 +119,7 @@ pub fn load_config(
                 continue;
             }
         };
+        loaded.files.insert(origin, path.clone());
         if origin == ConfigOrigin::Workspace {
             loaded.workspace_file = Some((path.clone(), Digest::of(text.as_bytes())));
         }
@@ -135,6 +150,14 @@ pub fn load_config(
                 }
             }
         }
+    }
+    let (_, errors) = loaded.policy();
+    for (rule, error) in errors {
+        let path = loaded.files.get(&rule.origin).cloned().unwrap_or_default();
+        let found = Diagnostic::new("BAD_RULE", Severity::Error, error.to_string())
+            .at(Position { line: rule.line, column: 1 })
+            .help("everything is denied until the rule is mended or removed");
+        loaded.findings.push((path, found));
     }
     loaded
 }
@@ -215,7 +238,7 @@ impl Loaded {
             }
             match &tool.kind {
                 ToolKind::Exec(exec) => {
-                    let words = exec.fill(&serde_json::Map::new());
+                    let words = exec.fill(&serde_json::Map::new()).unwrap_or_default();
                     named.extend(command_files(workspace, exec.cwd.as_deref(), &words));
                 }
                 ToolKind::Sqlite(sqlite) => {
@@ -257,42 +280,27 @@ impl Loaded {
         weights
     }
 
+    /// The rules that the files state together, and what is wrong with them.
+    fn policy(&self) -> (Policy, Vec<(Rule, RuleError)>) {
+        match &self.config.policy {
+            PolicySetting::Absent => (Policy::default(), Vec::new()),
+            PolicySetting::Rules(rules) => Policy::read(rules, &self.places, |origin| {
+                self.files.get(&origin).map(|path| path.display().to_string()).unwrap_or_default()
+            }),
+            PolicySetting::Unreadable => {
+                let why = "`[policy]` in concertina.toml cannot be read".to_owned();
+                (Policy { unreadable: Some(why), ..Policy::default() }, Vec::new())
+            }
+        }
+    }
+
     /// What a session runs under.
     pub fn settings(&self) -> Settings {
         let listing = &self.config.listing;
-        let mut unreadable = self.policy_lost.clone();
-        let mut patterns = |texts: &[String]| -> Vec<Pattern> {
-            let read = texts.iter().map(|text| Pattern::new(text));
-            read.filter_map(|pattern| {
-                pattern.map_err(|error| unreadable.get_or_insert_with(|| error.to_string())).ok()
-            })
-            .collect()
-        };
-        let mut policy = Policy::default();
-        match &self.config.policy {
-            PolicySetting::Absent => {}
-            PolicySetting::Rules(rules) => {
-                policy.rules = Rules {
-                    allow: patterns(&rules.allow),
-                    ask: patterns(&rules.ask),
-                    deny: patterns(&rules.deny),
-                };
-                for (name, own) in &rules.principals {
-                    let rules = Rules {
-                        allow: patterns(&own.allow),
-                        ask: Vec::new(),
-                        deny: patterns(&own.deny),
-                    };
-                    policy.principals.insert(name.clone(), rules);
-                }
-            }
-            PolicySetting::Unreadable => {
-                unreadable.get_or_insert_with(|| {
-                    "`[policy]` in concertina.toml cannot be read".to_owned()
-                });
-            }
+        let (mut policy, _) = self.policy();
+        if let Some(lost) = &self.policy_lost {
+            policy.unreadable = Some(lost.clone());
         }
-        policy.unreadable = unreadable;
         Settings {
             window: listing.window.min(self.config.context.budget.0).max(1),
             listing: ListingSettings {

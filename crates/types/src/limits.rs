@@ -5,7 +5,7 @@ pub const FRONTMATTER_BYTES: usize = 64 * 1024;
 /// One SKILL.md. The largest real one seen is below 1 MB; beyond that it is not instructions.
 pub const SKILL_BYTES: u64 = 4 * 1024 * 1024;
 /// Nesting of a frontmatter value. Real ones reach 6; recursion must end.
-pub const FRONTMATTER_DEPTH: usize = 32;
+pub const FRONTMATTER_DEPTH: usize = 16;
 /// Nodes of one frontmatter. Real ones stay below 1,000.
 pub const FRONTMATTER_NODES: usize = 10_000;
 /// One entry of the listing, in characters: what a model can weigh at a glance.

@@ -130,7 +130,7 @@ fn e09_skills_opened_one_inside_another_unwind_to_where_it_began() {
 }
 
 #[test]
-fn files_outside_a_skill_are_never_read_through_it() {
+fn s11_files_outside_a_skill_are_never_read_through_it() {
     let place = Place::with(
         &[
             skill("skills/chest", "name: chest\ndescription: Holds things.", "See inside.txt."),
@@ -156,6 +156,8 @@ fn files_outside_a_skill_are_never_read_through_it() {
         "..\\..\\secret.txt",
         &secret,
         "/etc/hostname",
+        "../../../../../../etc/passwd",
+        "file:///etc/passwd",
         "inside.txt/",
         "inside.txt\u{0}.md",
     ] {

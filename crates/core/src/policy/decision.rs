@@ -1,5 +1,6 @@
 //! A verdict and its reasons.
 
+use concertina_types::Permissions;
 use serde::{Deserialize, Serialize};
 
 /// What a policy says about one action. The order is the order of strictness.
@@ -39,22 +40,27 @@ pub struct Decision {
     pub effect: Effect,
     /// The grounds; the first is one for the verdict.
     pub reasons: Vec<Reason>,
+    /// What would have to be declared for it to be allowed, and no more; none where no declaration
+    /// would do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Box<Permissions>>,
 }
 
 impl Decision {
     /// Allowed, for want of anything against it.
     pub fn allow() -> Self {
-        Self { effect: Effect::Allow, reasons: Vec::new() }
+        Self { effect: Effect::Allow, reasons: Vec::new(), proposal: None }
     }
 
     /// One verdict with one ground.
     pub fn because(effect: Effect, reason: Reason) -> Self {
-        Self { effect, reasons: vec![reason] }
+        Self { effect, reasons: vec![reason], proposal: None }
     }
 
     /// Both verdicts together: the stricter effect, and the grounds of both.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
+        self.proposal = self.proposal.or(other.proposal);
         if other.effect > self.effect {
             self.effect = other.effect;
             self.reasons.splice(0..0, other.reasons);

@@ -1,10 +1,13 @@
 //! Patterns over references, such as `tool:sql/*` and `skill:deploy`.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use concertina_types::limits;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
+
+use super::scope::Part;
 
 /// A text that is no pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -12,6 +15,17 @@ use serde::{Deserialize, Serialize};
 pub struct PatternError {
     text: String,
     reason: String,
+}
+
+impl PatternError {
+    pub(super) fn new(text: &str, reason: impl Into<String>) -> Self {
+        Self { text: text.chars().take(100).collect(), reason: reason.into() }
+    }
+}
+
+/// Whether `c` may stand for something else in a pattern.
+pub(super) fn is_special(c: char) -> bool {
+    matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\')
 }
 
 /// A pattern in which `*` stands for any part of a name, `/` included, `?` for one character,
@@ -33,8 +47,7 @@ pub struct Pattern {
 impl Pattern {
     /// Reads a pattern.
     pub fn new(text: &str) -> Result<Self, PatternError> {
-        let error =
-            |reason: String| PatternError { text: text.chars().take(100).collect(), reason };
+        let error = |reason: String| PatternError::new(text, reason);
         if text.trim().is_empty() {
             return Err(error("it is empty".into()));
         }
@@ -59,6 +72,35 @@ impl Pattern {
     pub fn as_str(&self) -> &str {
         &self.text
     }
+
+    /// What every name that is covered begins with.
+    fn prefix(&self) -> &str {
+        self.text.split(is_special).next().unwrap_or_default()
+    }
+
+    /// Whether it is a beginning and `*`.
+    fn is_prefix(&self) -> bool {
+        self.text.strip_suffix('*') == Some(self.prefix())
+    }
+}
+
+impl Part for Pattern {
+    type Asked = str;
+
+    fn covers(&self, asked: &str) -> bool {
+        self.matches(asked)
+    }
+
+    fn includes(&self, other: &Self) -> bool {
+        if self.is_prefix() {
+            return other.prefix().starts_with(self.prefix());
+        }
+        self == other || (!other.text.contains(is_special) && self.matches(&other.text))
+    }
+
+    fn is_everything(&self) -> bool {
+        self.text == "*"
+    }
 }
 
 impl fmt::Display for Pattern {
@@ -74,6 +116,18 @@ impl PartialEq for Pattern {
 }
 
 impl Eq for Pattern {}
+
+impl PartialOrd for Pattern {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Pattern {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.text.cmp(&other.text)
+    }
+}
 
 impl Serialize for Pattern {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

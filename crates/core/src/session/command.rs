@@ -165,6 +165,8 @@ pub enum Command {
         origin: Origin,
         /// The skill.
         skill: SkillId,
+        /// What the skill is opened with, as [`PreparedSkill`] has it.
+        arguments: String,
         /// The command as written.
         command: String,
         /// The patterns that the skill declares, with its parameters filled in.

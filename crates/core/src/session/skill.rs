@@ -39,6 +39,8 @@ pub struct PreparedSkill {
     pub version: Option<String>,
     /// How it runs.
     pub mode: OpenMode,
+    /// What it is opened with: as typed, else as JSON; empty where it is opened without arguments.
+    pub arguments: String,
     /// Its text with arguments and variables filled in.
     pub text: String,
     /// The tools it claims.
@@ -138,6 +140,7 @@ pub fn prepare(
         digest: document.digest,
         version: document.version.clone(),
         mode: document.context,
+        arguments: written_arguments(request),
         text,
         tools: permissions.tools.clone(),
         disallowed_tools: document.disallowed_tools.clone(),
@@ -160,6 +163,16 @@ pub fn prepare(
         commands,
         diagnostics,
     })
+}
+
+/// The arguments of `request`, as rules see them.
+fn written_arguments(request: &Request) -> String {
+    match (&request.raw_arguments, &request.arguments) {
+        (Some(raw), _) => raw.trim().to_owned(),
+        (None, Value::Null) => String::new(),
+        (None, Value::Object(none)) if none.is_empty() => String::new(),
+        (None, given) => concertina_types::canonical_json(given),
+    }
 }
 
 fn checked_arguments(

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::state::{OpenSkill, State};
 use super::world::World;
 use crate::catalog::{Category, Danger, NeedsSkill, SkillEntry, ToolEntry};
-use crate::policy::{Decision, Effect, Pattern, Reason};
+use crate::policy::{Action, Caller, Decision, Effect, Pattern, Reason};
 
 /// Whether a thing is visible and callable to someone, and the reasons, strictest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -124,10 +124,14 @@ pub(super) fn skill(
 ) -> Decision {
     let id = &entry.id;
     let file = || entry.path.to_string();
-    let mut verdict = by_policy(state, world, &format!("skill:{id}"));
+    let caller = Caller { principal: &state.principal, subject: Some(subject) };
+    let by_rules = |id: &SkillId| {
+        world.settings.policy.judge(caller, Action::Reference(&format!("skill:{id}")))
+    };
+    let mut verdict = by_rules(id);
     // A rule about a name holds for every skill that would have it.
     if let Some(shadowed) = world.snapshot.shadowed(id) {
-        verdict = verdict.and(by_policy(state, world, &format!("skill:{}", shadowed.by)));
+        verdict = verdict.and(by_rules(&shadowed.by));
     }
     match subject {
         Subject::User if !entry.user_invocable => {
@@ -170,6 +174,22 @@ pub(super) fn skill(
         }
     }
     verdict
+}
+
+/// Whether `entry` may be opened with these arguments, as far as rules speak of arguments.
+pub(super) fn opening(
+    state: &State,
+    world: &World<'_>,
+    entry: &SkillEntry,
+    subject: Subject,
+    arguments: &str,
+) -> Decision {
+    let caller = Caller { principal: &state.principal, subject: Some(subject) };
+    let shadowed = world.snapshot.shadowed(&entry.id).map(|shadowed| &shadowed.by);
+    let by_rules = |id: &SkillId| {
+        world.settings.policy.judge(caller, Action::Skill { id: id.as_str(), arguments })
+    };
+    std::iter::once(&entry.id).chain(shadowed).map(by_rules).fold(Decision::allow(), Decision::and)
 }
 
 fn excluded<'a>(world: &'a World<'_>, id: &SkillId) -> Option<&'a Pattern> {

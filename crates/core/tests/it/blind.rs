@@ -171,7 +171,7 @@ fn i02_one_tool_opened_by_its_name_opens_the_menus_that_hold_it() {
     // A rule about a menu holds for each level, whichever way it is opened.
     let mut bench = Bench::blind(vec![], tools());
     bench.settings.policy.rules.deny =
-        vec![concertina_core::policy::Pattern::new("menu:data").unwrap()];
+        vec![concertina_core::policy::Pattern::new("menu:data").unwrap().into()];
     assert!(open(&mut bench, "db/tool-7").contains("POLICY_DENIES"));
     let menu =
         bench.apply(Command::OpenMenu { origin: Origin::model("m"), menu: "data/tables".into() });

@@ -257,6 +257,7 @@ impl Bench {
             digest: entry.map_or(Digest::of(b""), |entry| entry.head),
             version: None,
             mode: entry.map_or(OpenMode::Inline, |entry| entry.context),
+            arguments: String::new(),
             text: format!("Instructions of {id}.\n"),
             tools: entry.map_or(Vec::new(), |entry| entry.claims.clone()),
             disallowed_tools: Vec::new(),

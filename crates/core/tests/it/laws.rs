@@ -49,7 +49,7 @@ fn catalogue() -> Snapshot {
 fn settings() -> Settings {
     let mut settings = Settings::default();
     settings.policy.rules.deny =
-        ["tool:denied", "skill:denied"].map(|text| Pattern::new(text).unwrap()).into();
+        ["tool:denied", "skill:denied"].map(|text| Pattern::new(text).unwrap().into()).into();
     settings
 }
 

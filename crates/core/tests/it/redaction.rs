@@ -1,6 +1,6 @@
 //! Secrets leave a session before anything is hashed, kept or shown.
 
-use concertina_core::policy::Pattern;
+use concertina_core::policy::{Places, Rule};
 use concertina_core::session::{Command, Origin, Settings, Shown};
 use concertina_types::{
     Blob, CallOutcome, DisclosureKind, Fact, ModelCall, Ref, ToolName, canonical_json,
@@ -125,7 +125,7 @@ fn a_session_without_secrets_is_as_it_would_be_without_a_redactor() {
 #[test]
 fn k11_a_denial_is_on_record_with_its_rule_and_what_it_was_about() {
     let mut settings = Settings::default();
-    settings.policy.rules.deny.push(Pattern::new("tool:b").unwrap());
+    settings.policy.rules.deny.push(Rule::new("tool:b", &Places::default()).unwrap());
     let mut claimer = crate::kit::skill("s", "Does s.");
     claimer.claims = vec!["a".into()];
     let mut bench = Bench::new(settings, snapshot(vec![claimer], vec![tool("a"), tool("b")]));
@@ -140,7 +140,8 @@ fn k11_a_denial_is_on_record_with_its_rule_and_what_it_was_about() {
                 let or = |text: Option<String>| text.unwrap_or("-".to_owned());
                 let skill = or(skill.as_ref().map(ToString::to_string));
                 let tool = or(tool.as_ref().map(ToString::to_string));
-                let (source, object) = (or(source.clone()), or(object.clone()));
+                let source = or(source.clone());
+                let object = or(object.as_ref().map(ToString::to_string));
                 Some(format!("{code} {skill} {tool} {object} by {source}"))
             }
             _ => None,
@@ -148,6 +149,6 @@ fn k11_a_denial_is_on_record_with_its_rule_and_what_it_was_about() {
         .collect();
     assert_eq!(
         denials,
-        ["UNKNOWN_TOOL s nothing - by -", "NOT_VISIBLE s b tool:b by policy: `tool:b`"]
+        ["UNKNOWN_TOOL s nothing - by -", r#"NOT_VISIBLE s b {"call":"b"} by policy: `tool:b`"#]
     );
 }

@@ -301,11 +301,11 @@ fn i07_what_can_destroy_is_hidden_unless_allowed_by_name() {
     let callable =
         |settings| Bench::new(settings, snapshot(vec![], vec![drop.clone()])).callable().len();
     assert_eq!(callable(Settings::default()), 0);
-    assert_eq!(callable(policy(|policy| policy.rules.allow.push(pattern("tool:*")))), 0);
-    assert_eq!(callable(policy(|policy| policy.rules.allow.push(pattern("tool:drop")))), 1);
+    assert_eq!(callable(policy(|policy| policy.rules.allow.push(pattern("tool:*").into()))), 0);
+    assert_eq!(callable(policy(|policy| policy.rules.allow.push(pattern("tool:drop").into()))), 1);
     let both = policy(|policy| {
-        policy.rules.allow.push(pattern("tool:drop"));
-        policy.rules.deny.push(pattern("tool:*"));
+        policy.rules.allow.push(pattern("tool:drop").into());
+        policy.rules.deny.push(pattern("tool:*").into());
     });
     assert_eq!(callable(both), 0);
 }
@@ -313,9 +313,9 @@ fn i07_what_can_destroy_is_hidden_unless_allowed_by_name() {
 #[test]
 fn e03_a_rule_may_ask_or_deny() {
     let settings = policy(|policy| {
-        policy.rules.ask = vec![pattern("tool:echo"), pattern("skill:risky")];
+        policy.rules.ask = ["tool:echo", "skill:risky"].map(|text| pattern(text).into()).into();
         policy.rules.deny =
-            vec![pattern("skill:bad"), pattern("tool:shell"), pattern("file:secrets/*")];
+            ["skill:bad", "tool:shell", "file:secrets/*"].map(|text| pattern(text).into()).into();
     });
     let skills = vec![skill("risky", "Risks."), skill("bad", "Harms."), skill("safe", "Does it.")];
     let mut bench = Bench::new(settings, snapshot(skills, vec![tool("echo"), tool("shell")]));
@@ -369,7 +369,7 @@ fn an_unreadable_policy_denies_everything_to_everyone() {
 fn a_principal_sees_what_it_was_given() {
     let settings = policy(|policy| {
         let own = policy.principals.entry("ann".into()).or_default();
-        own.allow = vec![pattern("skill:sales"), pattern("tool:echo")];
+        own.allow = ["skill:sales", "tool:echo"].map(|text| pattern(text).into()).into();
     });
     let mut bench = Bench::new(
         settings,
@@ -418,7 +418,7 @@ fn a08_a_qualified_id_is_the_same_skill_and_a_rule_on_a_name_holds_for_both() {
     assert_eq!(code(&bench.close("skill:project/x")), "");
     assert_eq!(bench.state.open.len(), 1);
     let mut bench =
-        Bench::new(policy(|policy| policy.rules.deny.push(pattern("skill:x"))), catalogue);
+        Bench::new(policy(|policy| policy.rules.deny.push(pattern("skill:x").into())), catalogue);
     for id in ["x", "project/x", "user/x"] {
         assert_eq!(code(&bench.open(id)), "POLICY_DENIES", "{id}");
     }

@@ -78,6 +78,11 @@ impl<'t> Reader<'t> {
         );
     }
 
+    /// The line of the byte `at`, counted from 1.
+    pub(super) fn line(&self, at: usize) -> u32 {
+        self.lines.position(self.text, at).line
+    }
+
     pub(super) fn workspace(&self) -> bool {
         self.origin == ConfigOrigin::Workspace
     }
@@ -134,7 +139,7 @@ impl<'r, 't, 'v> Fields<'r, 't, 'v> {
         Some(value)
     }
 
-    fn path_of(&self, key: &str) -> String {
+    pub(super) fn path_of(&self, key: &str) -> String {
         format!("{}.{key}", self.path)
     }
 

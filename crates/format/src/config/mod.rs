@@ -38,6 +38,7 @@
 
 mod fields;
 mod policy;
+mod rule;
 mod search;
 mod sections;
 mod syntax;
@@ -49,9 +50,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use concertina_types::{Diagnostic, Tokens, ToolName, limits};
 use serde::Serialize;
 
-pub use policy::{Policy, PolicySetting, PrincipalRules};
+pub use policy::{Policy, PolicySetting, PrincipalRules, Rule};
+pub use rule::{RuleFault, RuleKind, RuleText};
 pub use search::{Embeddings, Search, SentenceEncoder};
-pub use tool::{Danger, Exec, NeedsSkill, SQLITE_ROWS, Sqlite, SqliteSource, Tool, ToolKind};
+pub use tool::{
+    Danger, Exec, NeedsSkill, OptionRefused, SQLITE_ROWS, Sqlite, SqliteSource, Tool, ToolKind,
+};
 
 /// One `concertina.toml`, in bytes. Settings for hundreds of tools stay below 200 KB.
 pub const CONFIG_BYTES: usize = 1024 * 1024;

@@ -111,26 +111,66 @@ impl Exec {
     /// or read again; a list or an object stands there as JSON. An argument whose parameter was not
     /// given is left out.
     ///
+    /// A value that would make an option of an argument that begins with its place is refused: what
+    /// programs take for an option is not for a value to say. Behind `--` it is none.
+    ///
     /// ```
     /// use concertina_format::config::{ConfigOrigin, ToolKind, parse};
     /// let text = r#"
     /// [tool.search]
-    /// argv = ["grep", "-e", "${pattern}", "--max-count=${most}", "."]
-    /// parameters.properties = {pattern = {type = "string"}, most = {type = "integer"}}
+    /// argv = ["grep", "--max-count=${most}", "--regexp=${pattern}", "${file}"]
+    /// parameters.properties = {pattern = {type = "string"}, most = {type = "integer"}, file = {}}
     /// "#;
     /// let (config, findings) = parse(text, ConfigOrigin::User);
     /// assert!(findings.is_empty());
     /// let Some(ToolKind::Exec(exec)) = config.tools.values().next().map(|tool| &tool.kind) else {
     ///     panic!("one program");
     /// };
-    /// let arguments = serde_json::json!({"pattern": "a b; ${most}"});
-    /// assert_eq!(
-    ///     exec.fill(arguments.as_object().unwrap()),
-    ///     ["grep", "-e", "a b; ${most}", "."]
-    /// );
+    /// let filled = |arguments: serde_json::Value| exec.fill(arguments.as_object().unwrap());
+    /// let arguments = serde_json::json!({"pattern": "-a b; ${most}", "file": "x"});
+    /// assert_eq!(filled(arguments).unwrap(), ["grep", "--regexp=-a b; ${most}", "x"]);
+    /// assert!(filled(serde_json::json!({"file": "-f/etc/passwd"})).is_err());
     /// ```
-    pub fn fill(&self, arguments: &Map<String, Value>) -> Vec<String> {
-        self.argv.iter().filter_map(|template| fill(template, arguments)).collect()
+    pub fn fill(&self, arguments: &Map<String, Value>) -> Result<Vec<String>, OptionRefused> {
+        let mut argv = Vec::new();
+        for template in &self.argv {
+            let Some(filled) = fill(template, arguments) else { continue };
+            if let Some(name) = leads(template)
+                && filled.starts_with('-')
+                && !argv.iter().any(|argument| argument == "--")
+            {
+                return Err(OptionRefused { parameter: name.to_owned(), argument: filled });
+            }
+            argv.push(filled);
+        }
+        Ok(argv)
+    }
+}
+
+/// A value that would be taken for an option.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{argument}`, the value of `{parameter}`, would be taken for an option; give one that does not begin with `-`, or write `--` before `${{{parameter}}}` in the tool's argv"
+)]
+pub struct OptionRefused {
+    /// The parameter.
+    pub parameter: String,
+    /// The argument that its value would make.
+    pub argument: String,
+}
+
+impl OptionRefused {
+    /// The stable code of the refusal.
+    pub fn code(&self) -> &'static str {
+        "ARGUMENT_IS_OPTION"
+    }
+}
+
+/// The parameter that the argument of `template` begins with.
+fn leads(template: &str) -> Option<&str> {
+    match pieces(template).into_iter().find(|piece| *piece != Piece::Text("")) {
+        Some(Piece::Parameter(name)) => Some(name),
+        _ => None,
     }
 }
 

@@ -157,6 +157,7 @@ fn danger(document: &Document, outline: &Outline) -> Option<(Option<usize>, Stri
                 scope.methods.iter().any(|method| !SAFE_METHODS.contains(&method.as_str()))
             }),
         ),
+        ("do what it says needs consent", !permissions.confirm.is_empty()),
     ];
     if let Some((what, _)) = declared.iter().find(|(_, declared)| *declared) {
         return Some((None, format!("the skill may {what}")));

@@ -47,7 +47,15 @@ impl Pair {
         let name = |at: usize| skills.get(at).map_or("?", |skill| skill.name);
         let (first, second) = (name(self.first), name(self.second));
         let (code, message) = if self.code == Code::SimilarNames.as_str() {
-            (Code::SimilarNames, format!("the names `{first}` and `{second}` look alike"))
+            let letters = match differing(first, second) {
+                Some((one, other)) => format!(
+                    ": `{one}` (U+{:04X}) and `{other}` (U+{:04X})",
+                    u32::from(one),
+                    u32::from(other)
+                ),
+                None => String::new(),
+            };
+            (Code::SimilarNames, format!("the names `{first}` and `{second}` look alike{letters}"))
         } else {
             let message = format!(
                 "`{first}` and `{second}` have similar descriptions: score {:.2} of 1",
@@ -57,6 +65,11 @@ impl Pair {
         };
         Diagnostic::new(code.as_str(), code.severity(), message).help(code.help())
     }
+}
+
+/// The first letters in which two names differ.
+fn differing(first: &str, second: &str) -> Option<(char, char)> {
+    first.chars().zip(second.chars()).find(|(one, other)| one != other)
 }
 
 /// Finds pairs whose descriptions say nearly the same, and pairs whose names look alike.

@@ -26,6 +26,7 @@ mod names;
 mod outline;
 mod phrases;
 mod references;
+mod shadow;
 mod synonyms;
 mod tools;
 
@@ -38,6 +39,7 @@ use crate::skill::Document;
 use crate::skill::codes::Code;
 pub use likeness::{Pair, SIMILAR, Summary, compare};
 use outline::Outline;
+pub use shadow::{Claimed, Shadow, shadows};
 pub use synonyms::{SYNONYMS, Synonyms, synonyms};
 pub use tools::{TOOL_DESCRIPTION_CHARS, Tool, ToolFinding, lint_tools};
 

@@ -26,10 +26,10 @@
 //! `unevaluatedProperties`, references to other documents, and formats.
 
 mod combine;
+mod exact;
 mod keywords;
 mod validate;
 
-use concertina_types::limits;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -37,10 +37,11 @@ use crate::nearest::{list, nearest};
 use crate::skill::Parameter;
 use validate::Check;
 
+use exact::{inexact, inexact_arguments};
 pub use keywords::unsupported_keywords;
 
-/// How deep a value is checked; deeper values are refused. As deep as a frontmatter may nest.
-pub const DEPTH: usize = limits::FRONTMATTER_DEPTH;
+/// How deep a value is checked; deeper values are refused. Documents as arguments reach 20.
+pub const DEPTH: usize = 32;
 /// References that are followed without a step into the value: longer chains go round in a circle.
 const HOPS: usize = 32;
 /// Schemas inside each other, so that no schema can use up the stack.
@@ -127,7 +128,10 @@ pub fn check(
             (None, None) => {}
         }
     }
-    let errors = check.errors();
+    let mut errors = check.errors();
+    if errors.is_empty() {
+        errors = inexact_arguments(given);
+    }
     if errors.is_empty() { Ok(filled) } else { Err(errors) }
 }
 
@@ -146,7 +150,9 @@ pub fn check(
 pub fn check_schema(schema: &Value, given: &Value) -> Vec<ParameterError> {
     let mut check = Check::new(Some(schema), false);
     check.value(schema, given);
-    check.errors()
+    let errors = check.errors();
+    // What is wrong by the schema says it better.
+    if errors.is_empty() { inexact(given) } else { errors }
 }
 
 /// As [`check_schema`], for a schema whose server checks the arguments again: what cannot be checked

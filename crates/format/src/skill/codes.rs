@@ -234,6 +234,8 @@ codes! {
     SimilarNames "SIMILAR_NAMES" Warning Advice "rename one of them";
     /// Two descriptions say nearly the same.
     SimilarDescriptions "SIMILAR_DESCRIPTIONS" Warning Advice "merge the two, or say in each what it is for and not for";
+    /// The description mentions a tool that only another skill claims.
+    ShadowsTool "SHADOWS_TOOL" Warning Advice "describe what this skill does; claim the tool in `permissions.tools` if it uses it";
     /// The skill does what cannot be undone, and its body asks for no confirmation.
     NoConfirmation "NO_CONFIRMATION" Warning Advice "tell in the body what must be confirmed by the user, and before which step";
     /// The body is prose without numbered steps.

@@ -144,7 +144,7 @@ fn controls(text: String, findings: &mut Findings) -> String {
         return text;
     }
     let (clean, removed) = strip(&text, is_control);
-    for (at, c, count) in removed {
+    for Removed { left: at, c, count, .. } in removed {
         let message = format!("{} was removed{}", named(c), times(count));
         findings.add(Code::ControlCharacter, at, message);
     }
@@ -163,7 +163,7 @@ pub(super) fn hidden<'t>(
         return Cow::Borrowed(frontmatter);
     }
     let (clean, removed) = strip_hidden(frontmatter);
-    for (at, c, count) in removed {
+    for Removed { left: at, c, count, .. } in removed {
         findings.add(code(c), base + at, format!("{} was removed{}", named(c), times(count)));
     }
     clean
@@ -182,7 +182,7 @@ pub(super) fn escaped(text: &mut String, at: usize, findings: &mut Findings) {
         return;
     }
     *text = clean.into_owned();
-    for (_, c, count) in removed {
+    for Removed { c, count, .. } in removed {
         let message = format!("{}, written as an escape, was removed{}", named(c), times(count));
         findings.add(code(c), at, message);
     }
@@ -206,20 +206,27 @@ pub(super) fn hidden_in_body(body: &str, base: usize, findings: &mut Findings) {
         return;
     }
     let (_, removed) = strip_hidden(body);
-    for (at, c, count) in removed {
+    for Removed { at, c, count, .. } in removed {
         let message = format!("the body holds {}{}", named(c), times(count));
         findings.add(Code::HiddenInBody, base + at, message);
     }
 }
 
-/// The kinds of characters removed: the place of the first, the character, and how often.
-type Removed = Vec<(usize, char, usize)>;
+/// Characters of one kind that were removed.
+struct Removed {
+    /// Where the first of them stood.
+    at: usize,
+    /// Where that is in what is left.
+    left: usize,
+    c: char,
+    count: usize,
+}
 
-fn strip(text: &str, bad: impl Fn(char) -> bool) -> (Cow<'_, str>, Removed) {
+fn strip(text: &str, bad: impl Fn(char) -> bool) -> (Cow<'_, str>, Vec<Removed>) {
     strip_in_context(text, |_, c, _| bad(c))
 }
 
-fn strip_hidden(text: &str) -> (Cow<'_, str>, Removed) {
+fn strip_hidden(text: &str) -> (Cow<'_, str>, Vec<Removed>) {
     strip_in_context(text, |before, c, after| match c {
         // ZWNJ and ZWJ.
         '\u{200c}' | '\u{200d}' => {
@@ -233,8 +240,8 @@ fn strip_hidden(text: &str) -> (Cow<'_, str>, Removed) {
 fn strip_in_context(
     text: &str,
     bad: impl Fn(Option<char>, char, Option<char>) -> bool,
-) -> (Cow<'_, str>, Removed) {
-    let mut removed: Removed = Vec::new();
+) -> (Cow<'_, str>, Vec<Removed>) {
+    let mut removed: Vec<Removed> = Vec::new();
     let mut clean = String::new();
     let mut kept = 0;
     let mut before = None;
@@ -244,9 +251,9 @@ fn strip_in_context(
         if bad(before, c, after) {
             clean.push_str(text.get(kept..at).unwrap_or_default());
             kept = at + c.len_utf8();
-            match removed.iter_mut().find(|(_, known, _)| same_kind(*known, c)) {
-                Some((_, _, count)) => *count += 1,
-                None => removed.push((clean.len(), c, 1)),
+            match removed.iter_mut().find(|known| same_kind(known.c, c)) {
+                Some(known) => known.count += 1,
+                None => removed.push(Removed { at, left: clean.len(), c, count: 1 }),
             }
         }
         before = Some(c);

@@ -1,10 +1,10 @@
 //! `concertina.toml`.
 
 use concertina_format::config::{
-    Config, ConfigOrigin, Danger, NeedsSkill, PolicySetting, SourceProfile, Tier, ToolKind, parse,
-    parse_onto,
+    Config, ConfigOrigin, Danger, NeedsSkill, PolicySetting, Rule, SourceProfile, Tier, ToolKind,
+    parse, parse_onto,
 };
-use concertina_types::{Diagnostic, ToolName, limits};
+use concertina_types::{Diagnostic, Subject, ToolName, limits};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -171,7 +171,7 @@ fn a_value_fills_exactly_one_argument() {
          parameters.properties = {n = {}, s = {}, l = {}}\n",
     );
     let ToolKind::Exec(exec) = &config.tools.values().next().unwrap().kind else { panic!() };
-    let fill = |value: serde_json::Value| exec.fill(value.as_object().unwrap());
+    let fill = |value: serde_json::Value| exec.fill(value.as_object().unwrap()).unwrap();
     assert_eq!(
         fill(json!({"n": 3, "s": "a; rm ${n}", "l": [1, "x"]})),
         ["p", "-n=3", "a; rm ${n}", "${HOME}", "[1,\"x\"]"]
@@ -181,6 +181,40 @@ fn a_value_fills_exactly_one_argument() {
         ["p", "", "${HOME}"],
         "what is not given is left out"
     );
+}
+
+#[test]
+fn s20_advisory_38_a_value_is_an_option_nowhere_but_where_the_template_says_so() {
+    let fill = |argv: &str, value: serde_json::Value| {
+        let text =
+            format!("[tool.t]\nargv = {argv}\nparameters.properties = {{a = {{}}, b = {{}}}}\n");
+        let (config, findings) = user(&text);
+        assert_eq!(lines(&findings), "");
+        let ToolKind::Exec(exec) = &config.tools.values().next().unwrap().kind else { panic!() };
+        exec.fill(json!({"a": value, "b": ""}).as_object().unwrap())
+    };
+    for value in [json!("-rf"), json!("--output=/x"), json!("-"), json!(-9)] {
+        let text = value.as_str().map_or(value.to_string(), str::to_owned);
+        // Empty values before it hide nothing.
+        for argv in [
+            r#"["p", "${a}"]"#,
+            r#"["p", "-o", "${a}"]"#,
+            r#"["p", "${b}${a}"]"#,
+            r#"["p", "${a}/x"]"#,
+        ] {
+            let refused = fill(argv, value.clone()).unwrap_err();
+            assert_eq!(refused.code(), "ARGUMENT_IS_OPTION");
+            assert!(refused.argument.starts_with(&text), "{argv}: {refused}");
+        }
+        assert_eq!(fill(r#"["p", "--", "${a}"]"#, value.clone()).unwrap(), ["p", "--", &text]);
+        assert_eq!(
+            fill(r#"["p", "--a=${a}"]"#, value.clone()).unwrap(),
+            ["p", &format!("--a={text}")]
+        );
+    }
+    assert_eq!(fill(r#"["p", "${a}"]"#, json!("a-rf")).unwrap(), ["p", "a-rf"]);
+    // A value is not what ends the options.
+    assert!(fill(r#"["p", "${a}", "${a}"]"#, json!("--")).is_err());
 }
 
 #[test]
@@ -228,6 +262,10 @@ fn a_syntax_error_costs_its_lines() {
     assert_eq!(config.policy, PolicySetting::Absent, "there is no policy to lose");
 }
 
+fn texts(rules: &[Rule]) -> Vec<&str> {
+    rules.iter().map(|rule| rule.rule.as_str()).collect()
+}
+
 #[test]
 fn law5_a_policy_that_cannot_be_read_in_full_is_unreadable() {
     for text in [
@@ -257,6 +295,51 @@ fn law5_a_policy_that_cannot_be_read_in_full_is_unreadable() {
     let (config, _) =
         user("[policy]\ndeny = [\"skill:x\"]\n[listing]\na\n[tool.b]\nargv = [\"b\"]\n");
     assert!(matches!(config.policy, PolicySetting::Rules(_)));
+}
+
+#[test]
+fn a_rule_may_carry_examples_and_be_for_one_subject() {
+    let text = "[policy]\ndeny = [\"Read(.env)\"]\n[[policy.rule]]\ndeny = \"Bash(rm *)\"\nfor = \"model\"\nexamples = [\"rm x\"]\nnot = [\"ls\"]\n[[policy.rule]]\nallow = \"mcp__a__b\"\n";
+    let (config, findings) = user(text);
+    assert_eq!(lines(&findings), "");
+    let PolicySetting::Rules(policy) = config.policy else { panic!("readable") };
+    assert_eq!(texts(&policy.deny), ["read:**/.env", "run:rm *"]);
+    assert_eq!(texts(&policy.allow), ["tool:a/b"]);
+    let rule = &policy.deny[1];
+    assert_eq!((rule.subject, rule.line), (Some(Subject::Model), 4));
+    assert_eq!(
+        (&rule.examples[..], &rule.not[..]),
+        (&["rm x".to_owned()][..], &["ls".to_owned()][..])
+    );
+    let json = serde_json::to_string(&policy.deny).unwrap();
+    assert_eq!(
+        json,
+        r#"["read:**/.env",{"rule":"run:rm *","for":"model","examples":["rm x"],"not":["ls"]}]"#
+    );
+}
+
+#[test]
+fn law5_a_rule_with_examples_that_cannot_be_read_makes_the_policy_unreadable() {
+    for entry in [
+        "",
+        "deny = \"Bash(a)\"\nask = \"Bash(b)\"",
+        "deny = \"Bsh(a)\"",
+        "deny = 3",
+        "deny = \"Bash(a)\"\nexamples = \"a\"",
+        "deny = \"Bash(a)\"\nfor = \"robot\"",
+        "deny = \"Bash(a)\"\nexample = [\"a\"]",
+    ] {
+        let (config, findings) = user(&format!("[[policy.rule]]\n{entry}\n"));
+        assert_eq!(config.policy, PolicySetting::Unreadable, "{entry}\n{}", lines(&findings));
+    }
+    let (config, findings) = user("[policy]\nrule = 3\n");
+    assert_eq!(config.policy, PolicySetting::Unreadable, "{}", lines(&findings));
+    // What a workspace allows is ignored, and its denial stands.
+    let text = "[[policy.rule]]\nallow = \"Bash\"\n[[policy.rule]]\ndeny = \"Bash(rm *)\"\n";
+    let (config, findings) = workspace(text);
+    let PolicySetting::Rules(policy) = config.policy else { panic!("readable") };
+    assert_eq!((texts(&policy.allow).len(), texts(&policy.deny)), (0, vec!["run:rm *"]));
+    assert_eq!(codes(&findings), ["WORKSPACE_REFUSED"]);
 }
 
 #[test]
@@ -363,7 +446,8 @@ fn a_workspace_adds_no_permission_where_a_policy_is_stated() {
     let (config, findings) = parse_onto(above, text, ConfigOrigin::Workspace);
     let PolicySetting::Rules(policy) = config.policy else { panic!("readable") };
     assert!(policy.allow.is_empty());
-    assert_eq!((policy.ask, policy.deny), (vec!["tool:git/*".into()], vec!["tool:rm".into()]));
+    assert_eq!(texts(&policy.ask), ["tool:git/*"]);
+    assert_eq!(texts(&policy.deny), ["tool:rm"]);
     assert_eq!(codes(&findings), ["WORKSPACE_REFUSED"]);
 }
 
@@ -373,8 +457,8 @@ fn a_workspace_may_narrow_a_principal_but_not_widen_one() {
     let text = "[policy.principals]\nguest.allow = [\"*\"]\nbot.allow = [\"skill:a\"]\n";
     let (config, findings) = parse_onto(above, text, ConfigOrigin::Workspace);
     let PolicySetting::Rules(policy) = config.policy else { panic!("readable") };
-    assert_eq!(policy.principals["guest"].allow, ["skill:tides"]);
-    assert_eq!(policy.principals["bot"].allow, ["skill:a"]);
+    assert_eq!(texts(&policy.principals["guest"].allow), ["skill:tides"]);
+    assert_eq!(texts(&policy.principals["bot"].allow), ["skill:a"]);
     assert_eq!(codes(&findings), ["WORKSPACE_REFUSED"]);
 }
 
@@ -441,7 +525,7 @@ proptest! {
             let PolicySetting::Rules(policy) = &config.policy else {
                 return Err(TestCaseError::fail(lines(&findings)));
             };
-            prop_assert_eq!(&policy.deny, &["skill:deploy"]);
+            prop_assert_eq!(texts(&policy.deny), ["skill:deploy"]);
         }
     }
 

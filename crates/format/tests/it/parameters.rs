@@ -1,7 +1,8 @@
 //! Arguments against what is declared.
 
 use concertina_format::parameters::{
-    DEPTH, ERRORS, ParameterError, check, check_schema, schema, unsupported_keywords,
+    DEPTH, ERRORS, ParameterError, check, check_schema, check_schema_of_server, schema,
+    unsupported_keywords,
 };
 use concertina_format::skill::Parameter;
 use proptest::prelude::*;
@@ -369,6 +370,45 @@ proptest! {
 }
 
 #[test]
+fn s19_what_is_not_read_alike_everywhere_is_refused() {
+    let schema = json!({"type": "object"});
+    let exact = 9_007_199_254_740_992_i64;
+    for fine in [json!(exact), json!(-exact), json!(1.5e300), json!("a\u{1}"), json!(null)] {
+        assert_eq!(codes(&schema, &json!({"a": fine})), [""; 0], "{fine}");
+    }
+    for (wrong, code) in [
+        (json!(exact + 1), "NOT_EXACT"),
+        (json!(-exact - 1), "NOT_EXACT"),
+        (json!(u64::MAX), "NOT_EXACT"),
+        (json!("a\0b"), "NUL_CHARACTER"),
+    ] {
+        assert_eq!(codes(&schema, &json!({"a": [wrong]})), [code], "{wrong}");
+        let own = parameter("a", true, None, json!({}));
+        let errors = check(&[own], &json!({"a": {"b": wrong}})).unwrap_err();
+        assert_eq!((errors[0].code, errors[0].pointer.as_str()), (code, "/a/b"));
+        // A server reads its own numbers.
+        assert!(check_schema_of_server(&schema, &json!({"a": wrong})).is_empty());
+    }
+    // JSON has neither of these.
+    for text in ["NaN", "Infinity", r#""\ud800""#, "1e999"] {
+        assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn s10_a_pattern_made_to_take_forever_does_not() {
+    let schema = json!({"type": "string", "pattern": "^(a+)+$"});
+    let start = std::time::Instant::now();
+    assert_eq!(codes(&schema, &json!("a".repeat(100 * 1024))), [""; 0]);
+    assert_eq!(
+        codes(&schema, &json!(format!("{}b", "a".repeat(100 * 1024)))),
+        ["PATTERN_MISMATCH"]
+    );
+    // A bound with room for a busy machine; the figure asked for is 50 ms.
+    assert!(start.elapsed().as_millis() < 500, "{:?}", start.elapsed());
+}
+
+#[test]
 fn a_check_that_cannot_be_finished_refuses_where_it_counts() {
     let schema = json!({"type": "object", "properties": {
         "many": {"type": "array", "items": {"type": "integer"}},
@@ -379,6 +419,6 @@ fn a_check_that_cannot_be_finished_refuses_where_it_counts() {
     let cut = check_schema(&schema, &many(60_000));
     assert!(cut.iter().any(|error| error.code == "TOO_LARGE"), "{cut:?}");
     // A server checks its own arguments; there, what cannot be checked refuses nothing.
-    let lenient = concertina_format::parameters::check_schema_of_server(&schema, &many(60_000));
+    let lenient = check_schema_of_server(&schema, &many(60_000));
     assert!(lenient.iter().all(|error| error.code != "TOO_LARGE"), "{lenient:?}");
 }

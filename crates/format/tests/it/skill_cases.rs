@@ -158,7 +158,7 @@ fn alias_bomb() -> String {
 }
 
 #[test]
-fn d19_aliases_do_not_multiply() {
+fn d19_s01_aliases_do_not_multiply() {
     for mode in [Mode::Lenient, Mode::Strict] {
         let start = Instant::now();
         let parsed = parse(alias_bomb().as_bytes(), ORIGIN, mode);

@@ -324,10 +324,55 @@ fn encodings() {
 }
 
 #[test]
-fn hidden_text_in_the_body_stays_and_is_reported() {
-    let parsed = read("---\nname: lamp\ndescription: Trims\n---\nDo\u{200b} it\u{e0041}.\n");
-    assert_eq!(codes(&parsed), ["HIDDEN_IN_BODY", "HIDDEN_IN_BODY"]);
-    assert_eq!(parsed.body(), "Do\u{200b} it\u{e0041}.\n");
+fn s05_hidden_text_in_the_body_stays_and_is_reported_with_code_point_and_line() {
+    let body = "Do\u{200b} it\u{e0041}.\nThen \u{202e}rest.\n";
+    let parsed = read(format!("---\nname: lamp\ndescription: Trims\n---\n{body}"));
+    assert_eq!(codes(&parsed), ["HIDDEN_IN_BODY"; 3]);
+    assert_eq!(parsed.body(), body);
+    for (found, (point, line)) in
+        parsed.diagnostics.iter().zip([("U+200B", 5), ("U+E0041", 5), ("U+202E", 6)])
+    {
+        assert!(found.message.contains(point), "{}", found.message);
+        assert_eq!(found.line, Some(line), "{}", found.message);
+    }
+}
+
+#[test]
+fn s04_tags_in_a_description_are_gone_from_it_and_named_with_code_point_and_line() {
+    let tags: String =
+        "hide".chars().map(|c| char::from_u32(0xe0000 + u32::from(c)).unwrap()).collect();
+    for (text, point) in
+        [(tags.as_str(), "U+E0068"), ("\u{202e}", "U+202E"), ("\u{200b}", "U+200B")]
+    {
+        let file = format!("---\nname: lamp\ndescription: Trims {text}wicks\n---\nB\n");
+        let parsed = read(&file);
+        assert_eq!(parsed.document.as_ref().unwrap().description.as_deref(), Some("Trims wicks"));
+        let found = &parsed.diagnostics[0];
+        assert!(found.message.contains(point), "{}", found.message);
+        assert_eq!(found.line, Some(3));
+        let origin = Origin { directory: "lamp", file: "SKILL.md" };
+        assert_eq!(parse(file.as_bytes(), origin, Mode::Strict).document, None);
+    }
+}
+
+#[test]
+fn s02_four_faults_of_a_frontmatter_have_four_names() {
+    let large = "x".repeat(65 * 1024);
+    let depth = |levels: usize| format!("x: {}1{}", "[".repeat(levels), "]".repeat(levels));
+    for (keys, code) in [
+        (format!("license: {large}"), "FRONTMATTER_TOO_LARGE"),
+        (depth(17), "FRONTMATTER_TOO_COMPLEX"),
+        ("license: a\nlicense: b".to_owned(), "DUPLICATE_KEY"),
+        ("license: !!python/object:os.system a".to_owned(), "TAG_IGNORED"),
+    ] {
+        let file = format!("---\nname: lamp\ndescription: Trims\n{keys}\n---\nB\n");
+        assert_eq!(codes(&read(file)), [code]);
+    }
+    let file = format!(
+        "---\nname: lamp\ndescription: Trims\nmetadata: {{a: {}}}\n---\nB\n",
+        &depth(14)[3..]
+    );
+    assert!(read(file).document.is_some());
 }
 
 #[test]

@@ -102,6 +102,7 @@ impl Session {
         let applied = self.apply(&Command::RunCommand {
             origin: origin.clone(),
             skill: skill.id.clone(),
+            arguments: skill.arguments.clone(),
             command: command.to_owned(),
             execute: skill.permissions.execute.clone(),
         })?;

@@ -41,7 +41,10 @@ impl ExecTool {
         cancel: &Cancel,
     ) -> Outcome {
         let none = serde_json::Map::new();
-        let argv = self.definition.fill(arguments.as_object().unwrap_or(&none));
+        let argv = match self.definition.fill(arguments.as_object().unwrap_or(&none)) {
+            Ok(argv) => argv,
+            Err(refused) => return Outcome::failed(refused.code(), refused.to_string()),
+        };
         let directory = match &self.definition.cwd {
             Some(cwd) => workspace.join(cwd),
             None => workspace.to_owned(),

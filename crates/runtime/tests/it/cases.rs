@@ -323,6 +323,36 @@ fn case_r03_a_link_that_leaves_is_refused_and_a_loop_ends() {
 }
 
 #[test]
+fn s13_what_is_no_file_is_refused_and_not_waited_for() {
+    let world = with_files();
+    let skill = world.path("work/skills/s");
+    let made = std::process::Command::new("mkfifo").arg(skill.join("pipe.md")).status().unwrap();
+    assert!(made.success());
+    let _socket = std::os::unix::net::UnixListener::bind(skill.join("socket.md")).unwrap();
+    world.link("work/skills/s/zero.md", "/dev/zero");
+    let mut workspace = world.alone();
+    let mut session = begin(&mut workspace);
+    for part in ["pipe.md", "socket.md", "zero.md"] {
+        let refusal = open(&mut session, &mut workspace, &format!("skill:s#{part}"));
+        assert!(refusal.is_err(), "{part}");
+    }
+    assert!(open(&mut session, &mut workspace, "skill:s#references/a.md").is_ok());
+}
+
+#[test]
+fn s14_a_file_of_2_gib_is_refused_by_its_size() {
+    let world = with_files();
+    let file = std::fs::File::create(world.path("work/skills/s/sparse.md")).unwrap();
+    file.set_len(2 << 30).unwrap();
+    let mut workspace = world.alone();
+    let mut session = begin(&mut workspace);
+    let start = std::time::Instant::now();
+    let refusal = open(&mut session, &mut workspace, "skill:s#sparse.md").unwrap_err();
+    assert_eq!(refusal.code, "FILE_TOO_LARGE", "{refusal}");
+    assert!(start.elapsed().as_secs() < 1, "{:?}: it was read", start.elapsed());
+}
+
+#[test]
 fn case_r04_what_is_no_text_is_told_with_its_size() {
     let world = with_files();
     let mut workspace = world.alone();

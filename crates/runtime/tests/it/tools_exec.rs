@@ -47,8 +47,6 @@ fn what_a_shell_would_take_for_commands_is_text() {
         "a b\tc\nd".to_owned(),
         "'\"\\".to_owned(),
         "*".to_owned(),
-        "-n".to_owned(),
-        "--help".to_owned(),
         "%s".to_owned(),
         "${text}".to_owned(),
         "é漢".to_owned(),
@@ -57,6 +55,18 @@ fn what_a_shell_would_take_for_commands_is_text() {
         assert!(answer.contains(&format!("[{text}]")), "{text:?}: {answer}");
     }
     assert!(!target.exists());
+}
+
+#[test]
+fn s20_a_value_that_would_be_an_option_is_refused_before_anything_runs() {
+    let (_world, workspace, mut session) = echo();
+    for text in ["-n", "--help", "-"] {
+        let refusal = call(&mut session, &workspace, "echo", json!({"text": text})).unwrap_err();
+        assert_eq!(refusal.code, "ARGUMENT_IS_OPTION", "{text}");
+        let named = json!({"text": "x", "name": text});
+        let answer = call(&mut session, &workspace, "echo", named).unwrap().text;
+        assert!(answer.contains(&format!("[--name={text}]")), "{text}: {answer}");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::draft::{Deciding, actor};
 use crate::catalog::search::nearest_names;
 use crate::catalog::{Danger, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
-use crate::policy::{Effect, allowed_command};
+use crate::policy::{Effect, Request, allowed_command, command_words};
 
 /// What stands before the skill's name where a log names who ran a command.
 const COMMAND_GROUP: &str = "command";
@@ -64,12 +64,13 @@ impl<'a> Deciding<'a> {
         &mut self,
         origin: &Origin,
         skill: &SkillId,
+        arguments: &str,
         command: &str,
         execute: &[String],
     ) {
         let request = format!("run `{command}` of skill:{skill}");
         // Nothing runs for a skill that would stay closed.
-        if let Err(refusal) = self.openable(origin, skill) {
+        if let Err(refusal) = self.openable(origin, skill, Some(arguments)) {
             return self.decline(origin, request, refusal.of_skill(skill));
         }
         let Some(tool) = command_tool(skill) else {
@@ -80,16 +81,15 @@ impl<'a> Deciding<'a> {
         if let (Effect::Ask | Effect::Deny, Some(reason)) =
             (verdict.effect, verdict.reasons.first())
         {
-            let refusal = Refusal::because(reason).of_skill(skill).about(command);
+            let refusal = about_command(Refusal::because(reason), command).of_skill(skill);
             return self.decline(origin, request, refusal);
         }
         let argv = match allowed_command(execute, command) {
             Ok(argv) => argv,
             Err(refused) => {
                 let refusal = Refusal::new(refused.code(), refused.to_string())
-                    .by(format!("skill:{skill}: permissions.execute"))
-                    .about(command)
-                    .of_skill(skill);
+                    .by(format!("skill:{skill}: permissions.execute"));
+                let refusal = about_command(refusal, command).of_skill(skill);
                 return self.decline(origin, request, refusal);
             }
         };
@@ -148,7 +148,7 @@ impl<'a> Deciding<'a> {
             }
             Effect::Deny => ("NOT_VISIBLE", text),
         };
-        let refusal = Refusal::new(code, text).about(format!("tool:{}", tool.name));
+        let refusal = Refusal::new(code, text).about(&Request::Call(tool.name.clone()));
         Err(match reason {
             Some(reason) => refusal.by(reason.source.as_str()),
             None => refusal,
@@ -195,6 +195,14 @@ impl<'a> Deciding<'a> {
                 self.answer(origin, text, true, Vec::new());
             }
         }
+    }
+}
+
+/// The refusal of a command, with its words where it is one command.
+fn about_command(refusal: Refusal, command: &str) -> Refusal {
+    match command_words(command) {
+        Ok(words) => refusal.about(&Request::Run(words)),
+        Err(_) => refusal,
     }
 }
 

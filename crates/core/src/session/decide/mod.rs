@@ -61,8 +61,8 @@ pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command
         Command::OpenTool { origin, tool, lines } => deciding.open_tool(&origin, &tool, lines),
         Command::Show { origin, shown } => deciding.show(&origin, shown),
         Command::Call { origin, tool, arguments } => deciding.call(&origin, &tool, arguments),
-        Command::RunCommand { origin, skill, command, execute } => {
-            deciding.run_command(&origin, &skill, &command, &execute);
+        Command::RunCommand { origin, skill, arguments, command, execute } => {
+            deciding.run_command(&origin, &skill, &arguments, &command, &execute);
         }
         Command::Settle { id, outcome, output } => deciding.settle(id, outcome, &output),
         Command::Done { origin, id, outcome, output } => {

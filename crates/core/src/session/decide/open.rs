@@ -29,7 +29,7 @@ impl<'a> Deciding<'a> {
         held: Option<&str>,
     ) {
         let request = format!("open skill:{}", skill.id);
-        match self.openable(origin, &skill.id) {
+        match self.openable(origin, &skill.id, Some(&skill.arguments)) {
             // A skill has one id, also where a qualified one asked for it.
             Ok(entry) => skill.id = entry.id.clone(),
             Err(refusal) => {
@@ -46,17 +46,24 @@ impl<'a> Deciding<'a> {
         }
     }
 
-    /// The entry of a skill that may be opened now, or why it may not.
+    /// The entry of a skill that may be opened now, or why it may not. Without `arguments` it is only
+    /// looked into.
     pub(super) fn openable(
         &self,
         origin: &Origin,
         id: &SkillId,
+        arguments: Option<&str>,
     ) -> Result<&'a SkillEntry, Refusal> {
         let Some(entry) = self.world.snapshot.skill(id) else {
             return Err(self.unknown_skill(id, origin.subject));
         };
         let verdict = visibility::skill(self.state, self.world, entry, origin.subject);
         permitted(verdict, "the skill stays closed")?;
+        if let Some(arguments) = arguments {
+            let (state, world) = (self.state, self.world);
+            let verdict = visibility::opening(state, world, entry, origin.subject, arguments);
+            permitted(verdict, "the skill stays closed")?;
+        }
         // A skill that runs apart was let in by the session that forked this one.
         if self.world.settings.forked_from.contains(&entry.id) {
             return Ok(entry);
@@ -261,7 +268,7 @@ impl<'a> Deciding<'a> {
         if let Ref::Skill { id, .. } = reference {
             return match self.world.snapshot.skill(id) {
                 Some(entry) if self.state.opened(&entry.id).is_some() => Ok(()),
-                _ => self.openable(origin, id).map(drop),
+                _ => self.openable(origin, id, None).map(drop),
             };
         }
         let verdict = visibility::decision(self.state, self.world, reference, origin.subject);
