@@ -1,10 +1,14 @@
 //! What can be typed.
 
+mod audit;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use concertina_types::{env, limits};
+
+pub(crate) use audit::{AuditCommand, ByArg, PermissionsCommand, VerifyArgs};
 
 const AFTER_HELP: &str = "\
 First steps:
@@ -74,9 +78,12 @@ pub(crate) enum Command {
     Mcp(McpArgs),
     /// Serve MCP clients over HTTP
     Serve(ServeArgs),
-    /// Hold what a model says against what was done
+    /// Check the logs, and look at what was done, refused and claimed
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Say what a skill would have to declare
+    #[command(subcommand)]
+    Permissions(PermissionsCommand),
     /// Measure how well requests reach the tool that serves them
     #[command(subcommand)]
     Eval(EvalCommand),
@@ -582,21 +589,6 @@ pub(crate) enum ModeArg {
     Owned,
     /// Somebody else does: what is opened stands in the answer
     Blind,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum AuditCommand {
-    /// List the sentences that say that a tool ran, and whether the log has a call of it
-    Claims {
-        /// The session, or `last`
-        session: String,
-        /// What a model said that Concertina does not ask itself: a file, or `-` for standard input
-        #[arg(long, value_name = "FILE")]
-        transcript: Option<PathBuf>,
-        /// Also list claims that the log backs
-        #[arg(long)]
-        all: bool,
-    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -8,6 +8,7 @@
 //! - [`agent`]: the loop that lets a model use a session.
 
 pub mod agent;
+pub mod audit;
 mod cancel;
 mod check;
 mod clock;

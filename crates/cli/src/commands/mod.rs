@@ -7,6 +7,7 @@ mod explain;
 mod find;
 mod mcp;
 mod open;
+mod permissions;
 mod run;
 mod serve;
 mod session;
@@ -47,6 +48,7 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Upstream(command) => upstream::run(&command, out),
         Command::Mcp(args) => mcp::run(&args, out),
         Command::Audit(command) => audit::run(&command, out),
+        Command::Permissions(command) => permissions::run(&command, out),
         Command::Eval(command) => eval::run(&command, out),
         Command::Stats(command) => stats::run(&command, out),
         Command::Tokens(args) => tokens::run(&args, out),

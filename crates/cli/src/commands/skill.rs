@@ -9,7 +9,7 @@ use concertina_core::session::{State, World, visibility, visible_skills};
 use concertina_format::skill::sections;
 use concertina_runtime::{LoadedSkill, RuntimeError, Workspace};
 use concertina_tokens::O200k;
-use concertina_types::{Digest, Ref, SkillId, Subject};
+use concertina_types::{Digest, Redactor, Ref, SkillId, Subject};
 use serde_json::{Value, json};
 
 use crate::args::{ListArgs, PlaceArgs, ShowArgs, Who};
@@ -63,6 +63,7 @@ pub(crate) fn list(args: &ListArgs, out: &mut Output) -> Result<u8, CliError> {
         snapshot: &snapshot,
         listed: None,
         counter: &O200k,
+        redactor: Redactor::UNKEYED,
     };
     let look = |entry| look_at(&state, &world, entry);
     if args.render {

@@ -9,6 +9,7 @@
 )]
 
 mod access;
+mod audit;
 mod authoring;
 mod bad_input;
 mod corpus;
