@@ -5,6 +5,8 @@ use crate::{Digest, Event, canonical_json};
 /// What stands before the hash in the text of an event.
 const HASH: &str = ",\"hash\":\"sha256:";
 const HEX: usize = 64;
+/// What follows what an event says is shorter than this, in bytes: two hashes and some names.
+const END_BYTES: usize = 1_024;
 
 /// The frame of an event: its place, its links, and that its content is what was hashed.
 ///
@@ -53,7 +55,8 @@ impl<'a> Sealed<'a> {
         let (_, start) = start.split_once("\",\"at\":")?;
         let (at, _) = start.split_once(',')?;
         // The last one is that of the event: what follows it holds no texts but names.
-        let hash_at = text.rfind(HASH)?;
+        let end = text.ceil_char_boundary(text.len().saturating_sub(END_BYTES));
+        let hash_at = end + text.get(end..)?.rfind(HASH)?;
         let (before, hash) = (text.get(..hash_at)?, text.get(hash_at + HASH.len()..)?);
         let (hash, after) = (digest(hash.get(..HEX)?)?, hash.get(HEX..)?.strip_prefix('"')?);
         let rest = after.strip_prefix(",\"kind\":\"")?;

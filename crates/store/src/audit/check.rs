@@ -173,7 +173,13 @@ impl Check {
     /// Takes the next record. False where nothing after it can be trusted.
     pub(crate) fn record(&mut self, session: &str, place: Option<(u64, i64)>, text: &str) -> bool {
         let next = self.tree.count() + 1;
-        let Some(record) = Record::read(text) else {
+        let before;
+        let record = if let Some(record) = Sealed::read(text) {
+            record
+        } else if let Some(event) = of_before(text) {
+            before = event;
+            frame(&before)
+        } else {
             self.is_wrong(next, Fault::RecordChanged);
             return false;
         };
@@ -191,7 +197,7 @@ impl Check {
         false
     }
 
-    fn follows(&mut self, record: &Record) -> bool {
+    fn follows(&mut self, record: &Sealed<'_>) -> bool {
         self.tree.push(&record.hash);
         self.head = Some(record.hash);
         if self.wanted_head == self.head {
@@ -242,27 +248,16 @@ impl Check {
     }
 }
 
-/// What the check needs to know of a record whose hash is right.
-struct Record {
-    session: String,
-    seq: u64,
-    at: i64,
-    prev_hash: Option<Digest>,
-    hash: Digest,
+/// An event in the format of before canonical texts, whose fields stand in another order.
+fn of_before(text: &str) -> Option<Event> {
+    let event: Event = serde_json::from_str(text).ok()?;
+    // One spelling only.
+    let is_plain = serde_json::to_string(&event).ok()? == text;
+    (is_plain && event.hash == event.computed_hash()).then_some(event)
 }
 
-impl Record {
-    fn read(text: &str) -> Option<Self> {
-        if let Some(sealed) = Sealed::read(text) {
-            let Sealed { session, seq, at, prev_hash, hash } = sealed;
-            return Some(Self { session: session.to_owned(), seq, at, prev_hash, hash });
-        }
-        // Records of before format 3 are kept in another order of their fields.
-        let event: Event = serde_json::from_str(text).ok()?;
-        let is_right =
-            serde_json::to_string(&event).ok()? == text && event.hash == event.computed_hash();
-        let Event { session, seq, at, prev_hash, hash, .. } = event;
-        let (session, at) = (session.to_string(), at.0);
-        is_right.then_some(Self { session, seq, at, prev_hash, hash })
-    }
+fn frame(event: &Event) -> Sealed<'_> {
+    let Event { session, seq, at, prev_hash, hash, .. } = event;
+    let (session, at) = (session.as_str(), at.0);
+    Sealed { session, seq: *seq, at, prev_hash: *prev_hash, hash: *hash }
 }
