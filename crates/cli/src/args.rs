@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod approve;
+mod audit;
 mod supply;
 
 use std::net::SocketAddr;
@@ -10,6 +11,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use concertina_types::{env, limits};
 
 pub(crate) use approve::{ApproveCommand, Scope};
+pub(crate) use audit::{AuditCommand, ByArg, PermissionsCommand, VerifyArgs as AuditVerifyArgs};
 pub(crate) use supply::{
     ConsentArgs, InstallArgs, KeygenArgs, LockArgs, ScopeArg, SignArgs, UpdateArgs, VerifyArgs,
 };
@@ -85,9 +87,12 @@ pub(crate) enum Command {
     /// Answer what waits for a person's consent
     #[command(subcommand)]
     Approve(ApproveCommand),
-    /// Hold what a model says against what was done
+    /// Check the logs, and look at what was done, refused and claimed
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Say what a skill would have to declare
+    #[command(subcommand)]
+    Permissions(PermissionsCommand),
     /// Measure how well requests reach the tool that serves them
     #[command(subcommand)]
     Eval(EvalCommand),
@@ -619,21 +624,6 @@ pub(crate) enum ModeArg {
     Owned,
     /// Somebody else does: what is opened stands in the answer
     Blind,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum AuditCommand {
-    /// List the sentences that say that a tool ran, and whether the log has a call of it
-    Claims {
-        /// The session, or `last`
-        session: String,
-        /// What a model said that Concertina does not ask itself: a file, or `-` for standard input
-        #[arg(long, value_name = "FILE")]
-        transcript: Option<PathBuf>,
-        /// Also list claims that the log backs
-        #[arg(long)]
-        all: bool,
-    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,6 +9,7 @@
 
 pub mod agent;
 pub mod approval;
+pub mod audit;
 mod cancel;
 mod check;
 mod clock;

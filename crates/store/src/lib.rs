@@ -38,7 +38,9 @@ use std::sync::{Arc, OnceLock};
 
 use concertina_types::{Blob, Digest, Draft, Event, SessionId, Timestamp, verify_chain};
 
-pub use audit::{KeyLog, PublicKey};
+pub use audit::{
+    Against, Audit, CHECKPOINT_EVENTS, Fault, KeyLog, PublicKey, Verdict, verify_export,
+};
 use audit::{Keys, random};
 pub use content::FileContent;
 pub use error::StoreError;

@@ -11,12 +11,13 @@ use concertina_types::{Draft, Event, SessionId, Timestamp};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior, params};
 
+use crate::audit::{CHECKPOINTS, Due, Heads, Keys, Unsigned, sign_again, sign_end};
 use crate::files::{absolute, create_private_dir, create_temporary, sync_dir};
 use crate::memory::{lock, seal_after};
 use crate::{Durability, EventStore, SessionSummary, StoreError};
 
 /// The format of the database, kept in `user_version`.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 
 /// How long to wait for another process to finish its write. Writes take well below a
 /// millisecond, so this is only reached when another process is stuck or the disk is.
@@ -26,7 +27,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// 16 MB, so that fewer than one call in a hundred waits for it.
 const JOURNAL_PAGES: i64 = 4_096;
 
-/// The event is its JSON text; the columns beside it are what queries need. A table with row ids,
+/// The event is its canonical JSON; the columns beside it are what queries need. A table with row ids,
 /// because events are far longer than the rows that `WITHOUT ROWID` is meant for.
 const SCHEMA: &str = "
     CREATE TABLE events (
@@ -50,6 +51,10 @@ const CONTENT: &str = "
 /// that does not exist finds no sessions. Every event that is read is checked against its hash,
 /// its place and the event before it.
 ///
+/// Every 256 events, with every event that an effect depends on, and when a session or this value ends,
+/// the log is signed by the key in `keys/` beside the file; each signature is in the database and in the
+/// file `heads` beside it.
+///
 /// The file with `-wal` at the end of its name is part of the log: copy both, or neither. SQLite's
 /// journal needs memory shared between processes, so the directory must be on a local disk.
 #[derive(Debug)]
@@ -57,6 +62,9 @@ pub struct SqliteEvents {
     path: PathBuf,
     busy_timeout: Duration,
     open: Mutex<Option<Open>>,
+    keys: Keys,
+    heads: Heads,
+    unsigned: Mutex<Unsigned>,
 }
 
 #[derive(Debug)]
@@ -84,10 +92,56 @@ impl From<StoreError> for Failure {
     }
 }
 
+impl Open {
+    /// Has what is committed from here on survive what `durability` says.
+    fn survive(&mut self, durability: Durability) -> rusqlite::Result<()> {
+        if self.durability != durability {
+            self.connection.pragma_update(None, "synchronous", synchronous(durability))?;
+            self.durability = durability;
+        }
+        Ok(())
+    }
+}
+
 impl SqliteEvents {
     /// Logs in the file at `path`, in a directory that the first append creates.
     pub fn new(path: &Path) -> Self {
-        Self { path: absolute(path), busy_timeout: BUSY_TIMEOUT, open: Mutex::new(None) }
+        let path = absolute(path);
+        let home = path.parent().unwrap_or(Path::new("."));
+        let (keys, heads) = (Keys::below(home), Heads::below(home));
+        let (open, unsigned) = (Mutex::default(), Mutex::default());
+        Self { path, busy_timeout: BUSY_TIMEOUT, open, keys, heads, unsigned }
+    }
+
+    /// The keys that sign here.
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// The signed checkpoints apart from the log.
+    pub(crate) fn heads(&self) -> &Heads {
+        &self.heads
+    }
+
+    /// Signs the end of every session that this value wrote to, as far as that was not done.
+    pub(crate) fn sign_all(&self) -> Result<(), StoreError> {
+        let waiting: Vec<SessionId> = lock(&self.unsigned).keys().cloned().collect();
+        waiting.iter().try_for_each(|session| self.sign(session, false))
+    }
+
+    /// Signs the end of the log of `session`, or signs it once more, by the latest key.
+    pub(crate) fn sign(&self, session: &SessionId, again: bool) -> Result<(), StoreError> {
+        let notes = self.with(false, |open| {
+            open.survive(Durability::PowerSafe)?;
+            let transaction =
+                open.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let sign = if again { sign_again } else { sign_end };
+            let notes = sign(&transaction, &self.keys, session)?;
+            transaction.commit()?;
+            Ok(notes)
+        })?;
+        lock(&self.unsigned).remove(session);
+        if notes.is_empty() { Ok(()) } else { self.heads.add(self.heads.open()?, &notes, true) }
     }
 
     /// The file.
@@ -153,10 +207,11 @@ impl SqliteEvents {
             open().map_err(|error| StoreError::sqlite(&self.path, error))?;
         match found {
             FORMAT => Ok(open),
-            // Whoever does the same at the same time finds it done.
-            1 => {
+            // Whoever does the same at the same time finds it done. What was written before is signed
+            // with what is written next.
+            1 | 2 => {
                 let upgraded = open.connection.execute_batch(&format!(
-                    "BEGIN IMMEDIATE; {CONTENT} PRAGMA user_version = {FORMAT}; COMMIT;"
+                    "BEGIN IMMEDIATE; {CONTENT} {CHECKPOINTS} PRAGMA user_version = {FORMAT}; COMMIT;"
                 ));
                 upgraded.map_err(|error| StoreError::sqlite(&self.path, error)).map(|()| open)
             }
@@ -213,6 +268,7 @@ fn prepare(path: &Path) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(SCHEMA)?;
     transaction.execute_batch(CONTENT)?;
+    transaction.execute_batch(CHECKPOINTS)?;
     transaction.pragma_update(None, "user_version", FORMAT)?;
     transaction.commit()?;
     connection.close().map_err(|(_, error)| error)
@@ -228,7 +284,7 @@ fn synchronous(durability: Durability) -> &'static str {
 }
 
 /// The event in a row of `session, seq, at, event`, checked against its place and its hash.
-fn event(row: &Row<'_>) -> Result<Event, Failure> {
+pub(crate) fn event(row: &Row<'_>) -> Result<Event, Failure> {
     let (session, seq, at): (String, u64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
     let text = row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?;
     let damaged =
@@ -254,6 +310,13 @@ fn summary(row: &Row<'_>) -> Option<SessionSummary> {
     })
 }
 
+impl Drop for SqliteEvents {
+    /// What is not signed by now stays unsigned, and shows as that.
+    fn drop(&mut self) {
+        let _ = self.sign_all();
+    }
+}
+
 impl EventStore for SqliteEvents {
     fn append(
         &self,
@@ -262,11 +325,15 @@ impl EventStore for SqliteEvents {
         drafts: Vec<Draft>,
         durability: Durability,
     ) -> Result<Vec<Event>, StoreError> {
-        self.with(true, |open| {
-            if open.durability != durability {
-                open.connection.pragma_update(None, "synchronous", synchronous(durability))?;
-                open.durability = durability;
-            }
+        let since = lock(&self.unsigned).get(session).copied();
+        let due = Due::of(after, &drafts, durability, since);
+        // Where the signature could not be kept, the events are not kept, either.
+        let heads = (due != Due::Nothing).then(|| self.heads.open()).transpose()?;
+        let mut notes = Vec::new();
+        let events = self.with(true, |open| {
+            // What is signed must not be lost in a power cut: it would look as if it was cut off.
+            let signs = due != Due::Nothing;
+            open.survive(if signs { Durability::PowerSafe } else { durability })?;
             // IMMEDIATE takes the write lock before reading, so that what was read still holds
             // when it is written. Leaving early rolls back.
             let transaction =
@@ -281,16 +348,27 @@ impl EventStore for SqliteEvents {
                 seal_after(session, after, last.as_ref(), drafts)?
             };
             for event in &events {
-                let text = serde_json::to_string(event)
-                    .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
                 let mut insert = transaction.prepare_cached(
                     "INSERT INTO events (session, seq, at, event) VALUES (?1, ?2, ?3, ?4)",
                 )?;
+                let text = event.to_text();
                 insert.execute(params![session.as_str(), event.seq, event.at.0, text])?;
+            }
+            if signs {
+                notes = sign_end(&transaction, &self.keys, session)?;
             }
             transaction.commit()?;
             Ok(events)
-        })
+        })?;
+        let mut unsigned = lock(&self.unsigned);
+        if let Some(heads) = heads {
+            unsigned.remove(session);
+            drop(unsigned);
+            self.heads.add(heads, &notes, due == Due::Scheduled)?;
+        } else if let Some(event) = events.first() {
+            unsigned.entry(session.clone()).or_insert(event.at);
+        }
+        Ok(events)
     }
 
     fn read(&self, session: &SessionId, after: u64) -> Result<Vec<Event>, StoreError> {

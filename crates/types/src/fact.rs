@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Blob, Digest, Permissions, Ref, SessionId, SkillId, Tokens, ToolName};
 
@@ -90,7 +91,7 @@ pub struct OpenedSkill {
     /// Parameters that stand in its scopes, with their values: calls of tools that it claims are
     /// bound to them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub bound: BTreeMap<String, serde_json::Value>,
+    pub bound: BTreeMap<String, Value>,
     /// The consent that it was opened on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<String>,
@@ -396,10 +397,10 @@ pub enum Fact {
         /// before this was recorded do not tell, nor do requests that no rule is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
-        /// What it was about once everything was resolved: a path without links, a host and port, an
-        /// argument vector.
+        /// What it was about once everything was resolved, such as `{"read": PATH}` with a path without
+        /// links, `{"run": WORDS}`, `{"call": TOOL}`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        object: Option<String>,
+        object: Option<Value>,
         /// The skill for which it was asked, where one is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         skill: Option<SkillId>,

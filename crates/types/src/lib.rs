@@ -25,6 +25,7 @@ mod names;
 mod permissions;
 mod redact;
 mod reference;
+mod sealed;
 mod span;
 mod time;
 mod tokens;
@@ -45,6 +46,7 @@ pub use redact::{
     KNOWN_VALUE_BYTES, Moved, Redactor, UnfitFact, hmac_sha256, is_secret_name, is_secret_variable,
 };
 pub use reference::{LineRange, Ref, RefError};
+pub use sealed::Sealed;
 pub use span::{LineIndex, Position, Span};
 pub use time::{Timestamp, TimestampError};
 pub use tokens::{TokenCounter, Tokens};

@@ -8,6 +8,7 @@ mod explain;
 mod find;
 mod mcp;
 mod open;
+mod permissions;
 mod run;
 mod serve;
 mod session;
@@ -58,6 +59,7 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Mcp(args) => mcp::run(&args, out),
         Command::Approve(command) => approve::run(&command, out),
         Command::Audit(command) => audit::run(&command, out),
+        Command::Permissions(command) => permissions::run(&command, out),
         Command::Eval(command) => eval::run(&command, out),
         Command::Stats(command) => stats::run(&command, out),
         Command::Tokens(args) => tokens::run(&args, out),

@@ -10,6 +10,7 @@
 
 mod access;
 mod advisories;
+mod audit;
 mod authoring;
 mod bad_input;
 mod consent;

@@ -138,6 +138,13 @@ fn every_command_writes_what_its_schema_says() {
         ("run", &["run", ".", "A task", "--model", "scripted:model.json"]),
         ("session-show", &["session", "show", "last"]),
         ("audit-claims", &["audit", "claims", "last", "--all"]),
+        ("audit-verify", &["audit", "verify"]),
+        ("audit-show", &["audit", "show", "last"]),
+        ("audit-denials", &["audit", "denials", "--by", "skill"]),
+        ("audit-rotate", &["audit", "rotate"]),
+        ("audit-keys", &["audit", "keys"]),
+        ("audit-anchor", &["audit", "anchor", "last"]),
+        ("permissions-suggest", &["permissions", "suggest"]),
         ("eval-tools", &["eval", "tools", "--catalog", "rows.jsonl", "--queries", "asked.jsonl"]),
         ("eval-route", &["eval", "route", "--catalog", "rows.jsonl", "--queries", "asked.jsonl"]),
         (

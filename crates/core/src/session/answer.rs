@@ -2,7 +2,7 @@
 
 use concertina_types::{Disclosed, SkillId, Tokens, ToolName};
 
-use crate::policy::Reason;
+use crate::policy::{Reason, Request};
 
 /// Why something was not done. The text says what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +23,7 @@ pub struct Details {
     pub rule: Option<String>,
     /// What it was about once everything was resolved: a path without links, a host and port, an
     /// argument vector.
-    pub object: Option<String>,
+    pub object: Option<Request>,
     /// The skill for which it was asked, where one is known.
     pub skill: Option<SkillId>,
     /// The tool that was to run, where one was.
@@ -48,10 +48,10 @@ impl Refusal {
         self
     }
 
-    /// The same, about `object`, which is resolved.
+    /// The same, about `request`, which is resolved.
     #[must_use]
-    pub fn about(mut self, object: impl Into<String>) -> Self {
-        self.details.object = Some(object.into());
+    pub fn about(mut self, request: &Request) -> Self {
+        self.details.object = Some(request.clone());
         self
     }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::answer::Refusal;
 use super::skill::PreparedSkill;
+use crate::policy::Request;
 
 /// Who asks, and by which of the model's calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,8 +81,10 @@ pub struct Held {
 /// Something that a program tried and was kept from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptFrom {
-    /// What: a host, a path.
-    pub object: String,
+    /// What, as it was tried: a host, a path.
+    pub what: String,
+    /// The same as a request, where it is one.
+    pub object: Option<Request>,
     /// A stable code.
     pub code: String,
     /// Why, and what would let it through.

@@ -150,7 +150,8 @@ fn k11_a_denial_is_on_record_with_its_rule_and_what_it_was_about() {
                 let or = |text: Option<String>| text.unwrap_or("-".to_owned());
                 let skill = or(skill.as_ref().map(ToString::to_string));
                 let tool = or(tool.as_ref().map(ToString::to_string));
-                let (source, object) = (or(source.clone()), or(object.clone()));
+                let source = or(source.clone());
+                let object = or(object.as_ref().map(ToString::to_string));
                 Some(format!("{code} {skill} {tool} {object} by {source}"))
             }
             _ => None,
@@ -158,6 +159,6 @@ fn k11_a_denial_is_on_record_with_its_rule_and_what_it_was_about() {
         .collect();
     assert_eq!(
         denials,
-        ["UNKNOWN_TOOL s nothing - by -", "NOT_VISIBLE s b tool:b by policy: `tool:b`"]
+        ["UNKNOWN_TOOL s nothing - by -", r#"NOT_VISIBLE s b {"call":"b"} by policy: `tool:b`"#]
     );
 }

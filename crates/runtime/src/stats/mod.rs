@@ -33,7 +33,7 @@ pub struct Unreadable {
 
 impl Logs {
     /// Gives the logs of `sessions` in `store` to `take`, one after another.
-    fn of(
+    pub(crate) fn of(
         store: &Store,
         sessions: impl IntoIterator<Item = SessionSummary>,
         mut take: impl FnMut(&[Event]),

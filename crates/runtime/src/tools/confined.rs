@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use concertina_core::policy::{Access, CommandPattern, FilePath, NetworkRules, PathPattern, Root};
+use concertina_core::policy::{
+    Access, CommandPattern, FilePath, NetworkRules, PathPattern, Request, Root,
+};
 use concertina_format::config::Tier as Floor;
 use concertina_sandbox::network::{Attempt, Direct, Proxy};
 use concertina_sandbox::{
@@ -266,7 +268,9 @@ fn refused_host(attempt: &Attempt) -> RefusedHost {
         Some(port) => format!("{}:{port}", attempt.host),
         None => attempt.host.clone(),
     };
-    RefusedHost { host, code: attempt.code.to_owned(), reason: attempt.reason.clone() }
+    let request =
+        attempt.port.and_then(|port| Request::connect(&attempt.host, port, &attempt.method).ok());
+    RefusedHost { host, request, code: attempt.code.to_owned(), reason: attempt.reason.clone() }
 }
 
 /// The environment of a confined program. The home is not granted, so it gets one that is empty, unless

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use concertina_core::policy::{Access, PathPattern};
+use concertina_core::policy::{Access, PathPattern, Request};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::Cancel;
@@ -51,6 +51,8 @@ pub struct Held {
 pub struct RefusedHost {
     /// The host, with its port where that is known.
     pub host: String,
+    /// What it asked for, where that could be read.
+    pub request: Option<Request>,
     /// A stable code.
     pub code: String,
     /// Why, and what would let it through.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use concertina_core::catalog::ToolEntry;
+use concertina_core::policy::{FilePath, Request};
 use concertina_core::session::{Held as HeldBack, KeptFrom, Ticket};
 use concertina_types::{ToolName, is_secret_variable, limits};
 use futures_util::future::BoxFuture;
@@ -118,7 +119,8 @@ pub(crate) fn kept(outcome: &Outcome) -> HeldBack {
         return HeldBack::default();
     };
     let hosts = held.refused.iter().map(|host| KeptFrom {
-        object: host.host.clone(),
+        what: host.host.clone(),
+        object: host.request.clone(),
         code: host.code.clone(),
         reason: host.reason.clone(),
     });
@@ -144,7 +146,11 @@ fn denied(line: &str) -> Option<KeptFrom> {
     Some(KeptFrom {
         reason: format!("the program says: {word}; what it may reach is in its `permissions`"),
         code: "SANDBOX_REFUSED".to_owned(),
-        object,
+        object: FilePath::new(&object).ok().map(match *word {
+            "Read-only file system" => Request::Write,
+            _ => Request::Read,
+        }),
+        what: object,
     })
 }
 

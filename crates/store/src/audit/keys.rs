@@ -191,6 +191,16 @@ impl Keys {
         Ok(key)
     }
 
+    /// Whether the secret of the latest key of `log` is here.
+    pub(crate) fn is_latest_kept(&self, log: &KeyLog) -> Result<bool, StoreError> {
+        let Some(latest) = log.keys.last() else { return Ok(true) };
+        match read_secret(&self.secret_path(latest.id)) {
+            Ok(Some(secret)) => Ok(SigningKey::from_bytes(&secret).verifying_key() == latest.key),
+            Ok(None) | Err(StoreError::Key { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     fn read_or_make_redaction(&self) -> Result<[u8; 32], StoreError> {
         let path = self.dir.join("redaction");
         if let Some(key) = read_secret(&path)? {

@@ -1,7 +1,17 @@
 //! What makes a log that was changed look changed: keys, signed checkpoints, and the check itself.
 
-#[expect(dead_code, reason = "checkpoints are signed with them next")]
+mod check;
+mod export;
+mod heads;
 mod keys;
+mod seal;
+mod verify;
 
+pub use check::{Fault, Verdict};
+pub use export::verify_export;
+pub(crate) use heads::Heads;
 pub use keys::{KeyLog, PublicKey};
 pub(crate) use keys::{Keys, random};
+pub use seal::CHECKPOINT_EVENTS;
+pub(crate) use seal::{CHECKPOINTS, Due, Unsigned, sign_again, sign_end};
+pub use verify::{Against, Audit};

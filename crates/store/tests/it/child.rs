@@ -60,6 +60,25 @@ fn play() {
                 pause();
             }
         }
+        // The same, many more and without a pause.
+        "many-x" | "many-y" => {
+            let store = Store::open(&home).unwrap();
+            let s = session("shared");
+            let mut seen = 0;
+            for n in 0..10_000 {
+                loop {
+                    let drafts = vec![draft(&role, n)];
+                    match store.append(&s, seen, drafts, Durability::KillSafe) {
+                        Ok(events) => {
+                            seen = events.last().unwrap().seq;
+                            break;
+                        }
+                        Err(concertina_store::StoreError::Conflict { found, .. }) => seen = found,
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            }
+        }
         // Continues the session for ever, saying what it has written once it is written.
         "endless" => {
             let store = Store::open(&home).unwrap();

@@ -7,8 +7,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod audit;
 mod child;
 mod content;
+mod crash;
 mod damage;
 mod laws;
 mod oracle;

@@ -37,9 +37,11 @@ fn files_are_for_this_user_alone() {
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path().join("above/home");
     let store = Store::open(&home).unwrap();
-    append(store.events.as_ref(), 0).unwrap();
+    let drafts = vec![draft("w", 0)];
+    store.append(&session("s"), 0, drafts, Durability::PowerSafe).unwrap();
     store.content.put(b"x").unwrap();
     store.content.put(&vec![7; 100_000]).unwrap();
+    store.marks.key().unwrap();
     let mut pending = vec![dir.path().join("above")];
     let mut seen = 0;
     while let Some(path) = pending.pop() {
@@ -51,8 +53,9 @@ fn files_are_for_this_user_alone() {
         }
         seen += 1;
     }
-    // above, home, events.db with -wal and -shm, content, its shelf, the file: and no leftovers.
-    assert_eq!(seen, 8);
+    // above, home, events.db with -wal and -shm, content, its shelf, the file, heads, keys with their log
+    // and two secrets: and no leftovers.
+    assert_eq!(seen, 13);
 }
 
 #[test]
@@ -102,10 +105,10 @@ fn a_newer_log_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("events.db");
     append(&SqliteEvents::new(&path), 0).unwrap();
-    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 4).unwrap();
     let error = SqliteEvents::new(&path).read(&session("s"), 0).unwrap_err();
     assert_eq!(error.code(), "STORE_NEWER");
-    assert!(error.to_string().contains("format 3, and this program knows up to 2"), "{error}");
+    assert!(error.to_string().contains("format 4, and this program knows up to 3"), "{error}");
 }
 
 #[test]

@@ -150,8 +150,7 @@ pub(super) fn find(text: &str) -> Vec<Found> {
             b'-' if rest(bytes, at).starts_with(PEM.as_bytes()) => private_key(text, at),
             b'B' | b'b' if starts_word => named::bearer(bytes, at),
             b'e' if starts_word => web_token(bytes, at),
-            b'A' | b'G' | b'S' | b'd' | b'g' | b'h' | b'l' | b'n' | b'p' | b'r' | b's' | b'w'
-            | b'x' | b'y' => token(bytes, at, starts_word),
+            _ if may_begin(byte, bytes.get(at + 1)) => token(bytes, at, starts_word),
             _ => None,
         };
         if let Some(secret) = secret {
@@ -181,6 +180,26 @@ pub(super) fn rest(bytes: &[u8], at: usize) -> &[u8] {
 /// How many bytes from `at` on fit.
 pub(super) fn run(bytes: &[u8], at: usize, fits: impl Fn(u8) -> bool) -> usize {
     rest(bytes, at).iter().take_while(|byte| fits(**byte)).count()
+}
+
+/// Whether a shape begins with these two bytes: most places in a text are passed over by this alone.
+fn may_begin(first: u8, second: Option<&u8>) -> bool {
+    matches!(
+        (first, second),
+        (b'A', Some(b'B' | b'C' | b'G' | b'I' | b'K' | b'S' | b'T'))
+            | (b'G', Some(b'O'))
+            | (b'S', Some(b'G'))
+            | (b'd', Some(b'c' | b'o'))
+            | (b'g', Some(b'h' | b'i' | b'l'))
+            | (b'h', Some(b'f' | b'o'))
+            | (b'l', Some(b'i'))
+            | (b'n', Some(b'p'))
+            | (b'p', Some(b'y'))
+            | (b'r' | b's', Some(b'k'))
+            | (b's' | b'w', Some(b'h'))
+            | (b'x', Some(b'a' | b'o'))
+            | (b'y', Some(b'a'))
+    )
 }
 
 fn token(bytes: &[u8], start: usize, starts_word: bool) -> Option<Found> {
@@ -234,4 +253,17 @@ fn private_key(text: &str, start: usize) -> Option<Found> {
     };
     // A heading that only talks of a key has nothing below it.
     (length > begun + 40).then_some(Found { start, end: start + length, kind: "private-key" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_is_looked_for() {
+        for shape in SHAPES {
+            let bytes = shape.prefix.as_bytes();
+            assert!(may_begin(bytes[0], bytes.get(1)), "{}", shape.prefix);
+        }
+    }
 }

@@ -22,7 +22,7 @@ use crate::catalog::{Danger, NeedsSkill, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
 use crate::policy::{
     Access, Action as Doing, Caller, CommandRefused, Decision, Effect, FilePath, PathPattern,
-    Reason, Request, allowed_command,
+    Reason, Request, allowed_command, command_words,
 };
 
 /// What stands before the skill's name where a log names who ran a command.
@@ -78,8 +78,8 @@ impl<'a> Deciding<'a> {
             self.by_rules(origin, &targets.argv, &targets.paths, tool.danger != Danger::Safe);
         let ruling = ruled.reasons.into_iter().find(|reason| reason.code.starts_with("POLICY_"));
         if let (Effect::Deny, Some(reason)) = (ruled.effect, &ruling) {
-            let object = targets.argv.join(" ");
-            let refusal = Refusal::because(reason).of_tool(&name).about(object);
+            let command = Request::Run(targets.argv.clone());
+            let refusal = Refusal::because(reason).of_tool(&name).about(&command);
             return self.refuse(origin, request, refusal);
         }
         let ruling = ruling.filter(|_| ruled.effect == Effect::Ask);
@@ -204,7 +204,7 @@ impl<'a> Deciding<'a> {
         let strictest = |reason: &Reason| reason.code != "POLICY_ALLOWS";
         let reason = verdict.reasons.into_iter().find(strictest);
         if let (Effect::Deny, Some(reason)) = (verdict.effect, &reason) {
-            let refusal = Refusal::because(reason).of_skill(id).about(command);
+            let refusal = about_command(Refusal::because(reason), command).of_skill(id);
             return self.decline(origin, request, refusal);
         }
         let source = format!("skill:{id}");
@@ -216,20 +216,16 @@ impl<'a> Deciding<'a> {
             Ok(argv) if verdict.effect == Effect::Ask => {
                 let why = reason
                     .unwrap_or_else(|| Reason::new("POLICY_ASKS", "a rule asks first", "policy"));
-                let otherwise = Refusal::new("APPROVAL_NEEDED", why.text.clone())
-                    .by(why.source.as_str())
-                    .about(command)
-                    .of_skill(id);
-                (argv, Some(why), otherwise)
+                let otherwise =
+                    Refusal::new("APPROVAL_NEEDED", why.text.clone()).by(why.source.as_str());
+                (argv, Some(why), about_command(otherwise, command).of_skill(id))
             }
             Ok(argv) => {
                 let why = asks_before_commands(skill);
                 let text = "the skill asks for consent before its commands";
                 let otherwise = Refusal::new("APPROVAL_NEEDED", text)
-                    .by(format!("skill:{id}: permissions.confirm"))
-                    .about(command)
-                    .of_skill(id);
-                (argv, why, otherwise)
+                    .by(format!("skill:{id}: permissions.confirm"));
+                (argv, why, about_command(otherwise, command).of_skill(id))
             }
             Err(CommandRefused::NotCovered(_)) => {
                 let argv = concertina_format::expand::split_words(command);
@@ -237,18 +233,14 @@ impl<'a> Deciding<'a> {
                 let why =
                     format!("{text}; the least that would: execute: [{}]", Value::from(command));
                 let why = Reason::new("NOT_COVERED", why, format!("skill:{id}"));
-                (argv, Some(why), {
-                    Refusal::new("NOT_COVERED", text)
-                        .by(format!("skill:{id}: permissions.execute"))
-                        .about(command)
-                        .of_skill(id)
-                })
+                let otherwise = Refusal::new("NOT_COVERED", text)
+                    .by(format!("skill:{id}: permissions.execute"));
+                (argv, Some(why), about_command(otherwise, command).of_skill(id))
             }
             Err(refused) => {
                 let refusal = Refusal::new(refused.code(), refused.to_string())
-                    .by(format!("skill:{id}: permissions.execute"))
-                    .about(command)
-                    .of_skill(id);
+                    .by(format!("skill:{id}: permissions.execute"));
+                let refusal = about_command(refusal, command).of_skill(id);
                 return self.decline(origin, request, refusal);
             }
         };
@@ -294,17 +286,17 @@ impl<'a> Deciding<'a> {
 
     /// Puts on the record what a program tried and was kept from; gives how it was held.
     fn kept_from(&mut self, tool: &ToolName, held: Held) -> Option<String> {
-        for KeptFrom { object, code, reason } in held.refused {
+        for KeptFrom { what, object, code, reason } in held.refused {
             let skill = tool
                 .as_str()
                 .strip_prefix(COMMAND_GROUP)
                 .and_then(|name| SkillId::new(name.strip_prefix('/')?).ok());
             let fact = Fact::RequestRefused {
-                request: format!("{tool}: {object}"),
+                request: format!("{tool}: {what}"),
                 code,
                 reason,
                 source: Some("sandbox".to_owned()),
-                object: Some(object),
+                object: object.and_then(|object| serde_json::to_value(object).ok()),
                 skill,
                 tool: Some(tool.clone()),
             };
@@ -339,7 +331,7 @@ impl<'a> Deciding<'a> {
         if verdict.effect != Effect::Deny {
             return Ok(tool);
         }
-        let refusal = Refusal::new("NOT_VISIBLE", text).about(format!("tool:{}", tool.name));
+        let refusal = Refusal::new("NOT_VISIBLE", text).about(&Request::Call(tool.name.clone()));
         Err(match reason {
             Some(reason) => refusal.by(reason.source.as_str()),
             None => refusal,
@@ -421,10 +413,13 @@ fn outside_access(
                 "{argument} leads to {real}, which tool:{} may neither read nor write; `permissions.read` would have to name it",
                 tool.name
             );
-            Refusal::new("PATH_OUTSIDE", text)
+            let refusal = Refusal::new("PATH_OUTSIDE", text)
                 .by(format!("tool:{}: permissions", tool.name))
-                .about(real.as_str())
-                .of_tool(&tool.name)
+                .of_tool(&tool.name);
+            match FilePath::new(real) {
+                Ok(path) => refusal.about(&Request::Read(path)),
+                Err(_) => refusal,
+            }
         })
     })
 }
@@ -446,7 +441,6 @@ fn outside_scope(state: &State, tool: &ToolEntry, arguments: &Value) -> Option<R
             );
             Refusal::new("OUTSIDE_SCOPE", text)
                 .by(format!("skill:{}: permissions", open.opened.id))
-                .about(arguments.get(name.as_str()).map(ToString::to_string).unwrap_or_default())
                 .of_skill(&open.opened.id)
                 .of_tool(&tool.name)
         });
@@ -480,6 +474,14 @@ fn phrase(tool: &ToolEntry, arguments: &Value) -> String {
     match target.map(str::trim).filter(|text| !text.is_empty()) {
         Some(target) => format!("{} {target}", tool.name),
         None => tool.name.to_string(),
+    }
+}
+
+/// The refusal of a command, with its words where it is one command.
+fn about_command(refusal: Refusal, command: &str) -> Refusal {
+    match command_words(command) {
+        Ok(words) => refusal.about(&Request::Run(words)),
+        Err(_) => refusal,
     }
 }
 

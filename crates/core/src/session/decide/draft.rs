@@ -151,7 +151,7 @@ fn refused(request: impl Into<String>, refusal: &Refusal) -> Fact {
         code: refusal.code.clone(),
         reason: refusal.message.clone(),
         source: rule,
-        object,
+        object: object.and_then(|request| serde_json::to_value(request).ok()),
         skill,
         tool,
     }

@@ -1,0 +1,9 @@
+//! What the logs say of what was done and refused, for people.
+//!
+//! Whether a log can be trusted is the store's to say: [`concertina_store::Audit`].
+
+mod denials;
+mod records;
+
+pub use denials::{By, Denials, Denied, DeniedFor, denials, suggestion};
+pub use records::{Record, Wanted, records};
