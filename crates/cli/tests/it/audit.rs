@@ -121,7 +121,7 @@ fn l10_one_changed_byte_fails_the_check_at_its_record() {
     let head = found["sessions"][0]["head"].as_str().unwrap().to_owned();
     let with = ["audit", "verify", "--expect-head", &head];
     assert_eq!(place.json(&with)["ok"], true);
-    let other = head.replace(&head[10..14], "0000");
+    let other = head.replace(head.get(10..14).unwrap(), "0000");
     let cut = place.run(&["audit", "verify", "--expect-head", &other, "--json"]).exits(1).json();
     assert_eq!(cut["reason"], "HEAD_MISSING");
     place.run(&["audit", "verify", "--expect-head", "nonsense"]).exits(2);
@@ -177,7 +177,7 @@ fn canaries() -> Vec<String> {
             3 => format!("xoxb-{}", tail(n)),
             4 => format!("npm_{}", tail(n)),
             5 => format!("glpat-{}", tail(n)),
-            6 => format!("AIza{}", &tail(n)[..35]),
+            6 => format!("AIza{}", tail(n).get(..35).unwrap()),
             _ => format!("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ{n:02}In0.{}", tail(n)),
         })
         .collect()

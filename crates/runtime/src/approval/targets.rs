@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use concertina_types::Digest;
 use serde_json::Value;
+
+use crate::inside::leads_to;
 
 /// The largest program or script whose bytes are part of a question; a larger one counts by its size and
 /// the time of its last change.
@@ -50,25 +52,10 @@ pub(crate) fn paths(directory: &Path, schema: &Value, arguments: &Value) -> Vec<
             _ => Vec::new(),
         };
         for text in texts.into_iter().filter(|text| is_path && !text.is_empty()) {
-            found.push((name.clone(), leads_to(directory, text).display().to_string()));
+            found.push((name.clone(), leads_to(&directory.join(text)).display().to_string()));
         }
     }
     found
-}
-
-/// The real path of what `text` names. Where a part of it is not there, what follows is taken as it is
-/// written; `..` behind such a part leads nowhere that could be granted.
-fn leads_to(directory: &Path, text: &str) -> PathBuf {
-    let written = directory.join(text);
-    let there = written.ancestors().find_map(|at| Some((at, at.canonicalize().ok()?)));
-    match there {
-        Some((at, real)) => match written.strip_prefix(at) {
-            Ok(rest) if rest.as_os_str().is_empty() => real,
-            Ok(rest) => real.join(rest),
-            Err(_) => written,
-        },
-        None => written,
-    }
 }
 
 /// The same for a command: every word may be a path, and any of them a script.

@@ -27,6 +27,7 @@ use crate::approval::{Hook, Standing};
 use crate::doctor::Around;
 use crate::error::RuntimeError;
 use crate::find::{Indexed, Indexes};
+use crate::inside::leads_to;
 use crate::semantic::{CatalogueMeaning, Encoder, EncoderError, Meaning, Note, configured};
 use crate::settings::{Loaded, load_config};
 use crate::sources::{
@@ -44,9 +45,8 @@ pub use trusted::{Brought, Distrust};
 
 /// Where the places are that declarations speak of, and those that none may reach.
 fn around_of(root: &Path, options: &WorkspaceOptions<'_>) -> Site {
-    let real = |path: &Path| {
-        path.canonicalize().unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
-    };
+    // The state may not be there yet.
+    let real = |path: &Path| leads_to(path).to_string_lossy().into_owned();
     let variable = |name: &str| (options.variable)(name).filter(|value| value.starts_with('/'));
     let home = variable("HOME").map(|home| real(Path::new(&home)));
     let settings = variable(env::XDG_CONFIG_HOME)
