@@ -32,7 +32,7 @@ pub fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<(), RuntimeEr
         message: format!("{} cannot be written: {error}; it is as it was", path.display()),
     };
     if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory).map_err(failed)?;
+        create_dir(directory).map_err(failed)?;
     }
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
     let draft = path.with_extension(format!("{}-{number}.new", std::process::id()));
@@ -51,7 +51,17 @@ pub fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<(), RuntimeEr
     written.map_err(failed)
 }
 
-fn create(path: &Path) -> std::io::Result<fs::File> {
+/// Creates `directory` and what is missing above it, for this person alone.
+pub fn create_dir(directory: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+/// Creates or empties the file at `path`, for this person alone.
+pub fn create(path: &Path) -> std::io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
