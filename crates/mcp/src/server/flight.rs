@@ -78,28 +78,39 @@ pub(super) fn launch(
     let gateway = Arc::clone(gateway);
     gateway.under_way.send_modify(|calls| *calls += 1);
     tokio::spawn(async move {
-        let mut outcome = run(&gateway, running).await;
-        let (mut extra, mut refused) = (Extra::default(), None);
-        match &mut outcome {
-            Outcome::Done { output, attached: Some(attached), .. } => {
-                extra = Extra::of(std::mem::take(attached), output);
+        let outcome = run(&gateway, running).await;
+        let remembered = Arc::clone(&gateway);
+        let finished = desk.work(move |seat| {
+            // What goes on beside the record is without secrets, as the record is.
+            let mut outcome = seat.session.without_secrets(outcome);
+            let (extra, error) = apart(&mut outcome);
+            if let Some(server) = server {
+                for uri in extra.links() {
+                    remembered.remember_link(uri, &server);
+                }
             }
-            Outcome::Done { .. } => {}
-            Outcome::Failed { error, .. } => {
-                refused = error.take().and_then(|error| serde_json::from_value(*error).ok());
-            }
-        }
-        if let Some(server) = server {
-            for uri in extra.links() {
-                gateway.remember_link(uri, &server);
-            }
-        }
-        let finished = desk.work(move |seat| seat.session.finish(origin, id, outcome)).await;
+            let reply = seat.session.finish(origin, id, outcome)?;
+            Ok(Landed { reply, extra, error })
+        });
         // Nobody may be waiting any more; the record has it.
-        let _ = land.send(finished.map(|reply| Landed { reply, extra, error: refused }));
+        let _ = land.send(finished.await);
         gateway.under_way.send_modify(|calls| *calls = calls.saturating_sub(1));
     });
     Flight { said, landed, lead: Lead::default(), given: InputResponses::new(), notes, cancel }
+}
+
+/// What an outcome holds besides its text: the other pieces, and the error as the protocol has it.
+fn apart(outcome: &mut Outcome) -> (Extra, Option<ErrorData>) {
+    match outcome {
+        Outcome::Done { output, attached: Some(attached), .. } => {
+            (Extra::of(std::mem::take(attached), output), None)
+        }
+        Outcome::Done { .. } => (Extra::default(), None),
+        Outcome::Failed { error, .. } => {
+            let error = error.take().and_then(|error| serde_json::from_value(*error).ok());
+            (Extra::default(), error)
+        }
+    }
 }
 
 async fn run(gateway: &Gateway, running: Running) -> Outcome {
