@@ -108,7 +108,11 @@ impl Tokens {
     pub fn kept(path: &Path) -> Result<Self, TokenError> {
         let failed = |source| TokenError::File { path: path.to_owned(), source };
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).map_err(failed)?;
+            let mut builder = fs::DirBuilder::new();
+            builder.recursive(true);
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(directory).map_err(failed)?;
         }
         let mut bits = [0_u8; 32];
         getrandom::fill(&mut bits).map_err(TokenError::NoRandomBits)?;

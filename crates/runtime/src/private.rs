@@ -38,7 +38,7 @@ pub fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<(), RuntimeEr
 }
 
 /// Creates `directory` and what is missing above it, for this person alone.
-pub(crate) fn create_private_directory(directory: &Path) -> std::io::Result<()> {
+pub fn create_private_directory(directory: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -86,7 +86,7 @@ fn create_draft(path: &Path, mode: u32) -> std::io::Result<(fs::File, PathBuf)> 
 }
 
 /// Creates the file at `path`, which must not be there yet.
-pub(crate) fn create(path: &Path, mode: u32) -> std::io::Result<fs::File> {
+pub fn create(path: &Path, mode: u32) -> std::io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

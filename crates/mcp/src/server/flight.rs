@@ -109,24 +109,35 @@ pub(super) fn start(
     let running = gateway.toolbox().start(ticket, cancel, caller);
     let gateway = Arc::clone(gateway);
     async move {
-        let mut outcome = run(&gateway, running).await;
-        let (mut extra, mut refused) = (Extra::default(), None);
-        match &mut outcome {
-            Outcome::Done { output, attached: Some(attached), .. } => {
-                extra = Extra::of(std::mem::take(attached), output);
+        let outcome = run(&gateway, running).await;
+        let remembered = Arc::clone(&gateway);
+        let finished = desk.work(move |seat| {
+            // What goes on beside the record is without secrets, as the record is.
+            let mut outcome = seat.session.without_secrets(outcome);
+            let (extra, error) = apart(&mut outcome);
+            if let Some(server) = server {
+                for uri in extra.links() {
+                    remembered.remember_link(uri, &server);
+                }
             }
-            Outcome::Done { .. } => {}
-            Outcome::Failed { error, .. } => {
-                refused = error.take().and_then(|error| serde_json::from_value(*error).ok());
-            }
+            let reply = seat.session.finish(origin, id, outcome)?;
+            Ok(Landed { reply, extra, error })
+        });
+        finished.await
+    }
+}
+
+/// What an outcome holds besides its text: the other pieces, and the error as the protocol has it.
+fn apart(outcome: &mut Outcome) -> (Extra, Option<ErrorData>) {
+    match outcome {
+        Outcome::Done { output, attached: Some(attached), .. } => {
+            (Extra::of(std::mem::take(attached), output), None)
         }
-        if let Some(server) = server {
-            for uri in extra.links() {
-                gateway.remember_link(uri, &server);
-            }
+        Outcome::Done { .. } => (Extra::default(), None),
+        Outcome::Failed { error, .. } => {
+            let error = error.take().and_then(|error| serde_json::from_value(*error).ok());
+            (Extra::default(), error)
         }
-        let finished = desk.work(move |seat| seat.session.finish(origin, id, outcome)).await;
-        finished.map(|reply| Landed { reply, extra, error: refused })
     }
 }
 

@@ -63,13 +63,18 @@ use subscriptions::Updates;
 use crate::lock;
 
 /// The servers behind a workspace.
-#[derive(Debug)]
 pub struct Pool {
     servers: BTreeMap<String, Arc<Upstream>>,
     /// What they were given in confidence.
     secrets: Vec<String>,
     shared: Arc<Shared>,
     watched: Watched,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("servers", &self.servers).finish_non_exhaustive()
+    }
 }
 
 impl Pool {

@@ -5,6 +5,7 @@
 //! and no server is asked for it again. The directory is called by the digest of the manifest: another
 //! version is another directory, which nobody has approved.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
+use concertina_runtime::private::{create, create_private_directory};
 use concertina_runtime::upstream::{JsonText, Nobody, OfferedSkill};
 use concertina_types::{Digest, SkillId, canonical_json, limits};
 use serde_json::{Map, Value, json};
@@ -195,18 +197,18 @@ impl Pool {
 /// Writes the files of a skill below `kept`, which appears complete or not at all.
 fn write(kept: &Path, skill: &ServedSkill, files: &[(&str, Vec<u8>)]) -> std::io::Result<()> {
     if let Some(directory) = kept.parent() {
-        private_directory(directory)?;
+        create_private_directory(directory)?;
     }
     let draft = draft_of(kept);
     // Whatever stands there already is somebody else's.
-    private(false).create(&draft)?;
+    create_new_dir(&draft)?;
     let name = if skill.path_name().is_empty() { "skill" } else { skill.path_name() };
     let written = files.iter().try_for_each(|(path, bytes)| {
         let path = draft.join(name).join(path);
         if let Some(directory) = path.parent() {
-            private_directory(directory)?;
+            create_private_directory(directory)?;
         }
-        std::fs::write(path, bytes)
+        create(&path, 0o600)?.write_all(bytes)
     });
     let placed = written.and_then(|()| std::fs::rename(&draft, kept));
     if placed.is_err() {
@@ -225,17 +227,12 @@ fn draft_of(kept: &Path) -> PathBuf {
     kept.with_file_name(name)
 }
 
-fn private_directory(directory: &Path) -> std::io::Result<()> {
-    private(true).create(directory)
-}
-
-/// Makes directories for this person alone.
-fn private(recursive: bool) -> std::fs::DirBuilder {
+/// Makes one directory for this person alone.
+fn create_new_dir(directory: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(recursive);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
+    builder.create(directory)
 }
 
 fn length(bytes: &[u8]) -> u64 {

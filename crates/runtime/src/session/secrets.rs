@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Session;
 use super::dispatch::inner_object;
 use crate::error::RuntimeError;
+use crate::tools::{Attached, Outcome};
 use crate::workspace::Workspace;
 
 impl Session {
@@ -50,6 +51,29 @@ impl Session {
                 self.redactor.learn_arguments(&parameter.schema, value);
             }
         }
+    }
+
+    /// The outcome of a call as it may be passed on: all that the record will have, and what goes on beside
+    /// it, without secrets.
+    pub fn without_secrets(&self, mut outcome: Outcome) -> Outcome {
+        match &mut outcome {
+            Outcome::Done { output, attached, .. } => {
+                *output = self.redactor.redact(output).into_owned();
+                if let Some(attached) = attached {
+                    let Attached { content, structured, meta } = &mut **attached;
+                    for value in content.iter_mut().chain(structured).chain(meta) {
+                        self.redactor.redact_value(value);
+                    }
+                }
+            }
+            Outcome::Failed { message, error, .. } => {
+                *message = self.redactor.redact(message).into_owned();
+                if let Some(error) = error {
+                    self.redactor.redact_value(error);
+                }
+            }
+        }
+        outcome
     }
 
     fn learn_call(&mut self, call: &ModelCall) {

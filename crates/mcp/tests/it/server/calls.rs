@@ -399,3 +399,16 @@ async fn a_server_never_seen_is_waited_for_and_the_answer_is_complete() {
     assert!(client.call("slow/echo", json!({"text": "ahoy"})).await.contains("ahoy"));
     assert!(fixture().exists());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s74_a_secret_in_a_servers_result_goes_neither_on_record_nor_to_the_client() {
+    let room = sea();
+    let client = room.client().await;
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let call = json!({"tool": "sea/echo", "args": {"text": secret}});
+    let result = client.tool("call", call).await.to_string();
+    assert!(result.contains("[redacted:github:") && !result.contains(secret), "{result}");
+    let session = &room.store().events.sessions().unwrap()[0].session;
+    let log = serde_json::to_string(&room.store().verify(session).unwrap()).unwrap();
+    assert!(log.contains("call.finished") && !log.contains(secret), "{log}");
+}
