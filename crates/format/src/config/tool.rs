@@ -392,9 +392,14 @@ fn permissions(fields: &mut Fields<'_, '_, '_>, path: &str) -> Option<Permission
         }
     }
     let mut value = super::fields::json(value.get_ref());
-    for key in ["read", "write", "network"] {
-        if let Some(scope) = value.get_mut(key).filter(|scope| scope.is_object()) {
+    for (key, inside) in [("read", "paths"), ("write", "paths"), ("network", "domains")] {
+        let Some(scope) = value.get_mut(key) else { continue };
+        let is_list = scope.as_array().is_some_and(|list| list.iter().any(Value::is_string));
+        if scope.is_object() {
             *scope = json!([scope.take()]);
+        } else if is_list {
+            // A plain list is one scope.
+            *scope = json!([{ (inside): scope.take() }]);
         }
     }
     if let Some(execute) = value.get_mut("execute") {

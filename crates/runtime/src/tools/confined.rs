@@ -119,11 +119,13 @@ impl SandboxExecutor {
         read.extend(invocation.readable.iter().filter_map(|path| path.canonicalize().ok()));
         let read = without(read, unreadable);
         // What may be written can be read as well.
-        let write = without(without(places(&roots.write), unreadable), unwritable);
+        let written = places(&roots.write);
+        let write = without(without(written.clone(), unreadable), unwritable);
         let mut execute: BTreeSet<PathBuf> = started_by(program).into_iter().collect();
         execute.extend(startable(access, program));
         let mut protect: BTreeSet<PathBuf> = BTreeSet::new();
-        let directories = write.iter().chain(
+        // Of what was granted: parts of a directory are as much a part of it as the whole.
+        let directories = written.iter().chain(
             // The workspace may lie below what may be written.
             [&invocation.directory]
                 .into_iter()
@@ -134,8 +136,14 @@ impl SandboxExecutor {
         }
         let held = self.held.iter().filter(|held| write.iter().any(|root| held.starts_with(root)));
         protect.extend(held.cloned());
-        // What a tool is given to write by name is meant.
-        protect.retain(|path| !write.contains(path));
+        // What a tool is given to write by name is meant; what it cannot write needs no protection.
+        protect.retain(|path| {
+            !written.contains(path) && write.iter().any(|root| path.starts_with(root))
+        });
+        let write: BTreeSet<PathBuf> = write
+            .into_iter()
+            .filter(|path| !protect.iter().any(|held| path.starts_with(held)))
+            .collect();
         Confinement {
             read: read.into_iter().collect(),
             write: write.into_iter().collect(),
@@ -160,7 +168,13 @@ fn startable(access: &Access, program: &Program) -> Vec<PathBuf> {
     let path = path.map(|(_, value)| value.as_str()).unwrap_or_default();
     if access.execute.is_everything() {
         let directories = path.split(':').filter(|directory| directory.starts_with('/'));
-        return directories.filter_map(|at| Path::new(at).canonicalize().ok()).collect();
+        let directories = directories.filter_map(|at| Path::new(at).canonicalize().ok());
+        // With a program of it, the installation that it belongs to.
+        return directories
+            .flat_map(|at| [at.join("python3"), at.join("node"), at].into_iter())
+            .filter(|place| place.is_file() || place.is_dir())
+            .filter_map(|place| place.canonicalize().ok())
+            .collect();
     }
     let layers: Vec<BTreeSet<&str>> = access
         .execute
@@ -287,7 +301,31 @@ fn environment(invocation: &Invocation) -> Vec<(String, String)> {
         }
     }
     environment.push(("HOME".to_owned(), EMPTY_HOME.to_owned()));
+    if let Some((_, path)) = environment.iter_mut().find(|(name, _)| name == "PATH") {
+        *path = without_shims(path, invocation);
+    }
     environment
+}
+
+/// The PATH in which the directory of a Python version stands in the place of the shims that would look for
+/// it: they are scripts that want a home and a dozen other programs.
+fn without_shims(path: &str, invocation: &Invocation) -> String {
+    let chosen = |root: &Path| {
+        let given = invocation.environment.iter().find(|(name, _)| name == "PYENV_VERSION");
+        let near = invocation.directory.ancestors().map(|at| at.join(".python-version"));
+        let files = near.chain([root.join("version")]);
+        let version = given
+            .map(|(_, version)| version.clone())
+            .or_else(|| files.filter_map(|file| std::fs::read_to_string(file).ok()).next())?;
+        let version = version.split_whitespace().next()?.to_owned();
+        let bin = root.join("versions").join(version).join("bin");
+        bin.is_dir().then(|| bin.display().to_string())
+    };
+    let replaced = path.split(':').map(|entry| {
+        let root = Path::new(entry).parent().filter(|_| entry.ends_with("/.pyenv/shims"));
+        root.and_then(chosen).unwrap_or_else(|| entry.to_owned())
+    });
+    replaced.collect::<Vec<_>>().join(":")
 }
 
 /// Empty at the beginning of each run, or not to be opened at all.
