@@ -1,6 +1,8 @@
 //! What can be typed.
 
+mod approve;
 mod audit;
+mod supply;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,7 +10,11 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use concertina_types::{env, limits};
 
-pub(crate) use audit::{AuditCommand, ByArg, PermissionsCommand, VerifyArgs};
+pub(crate) use approve::{ApproveCommand, Scope};
+pub(crate) use audit::{AuditCommand, ByArg, PermissionsCommand, VerifyArgs as AuditVerifyArgs};
+pub(crate) use supply::{
+    ConsentArgs, InstallArgs, KeygenArgs, LockArgs, ScopeArg, SignArgs, UpdateArgs, VerifyArgs,
+};
 
 const AFTER_HELP: &str = "\
 First steps:
@@ -51,7 +57,7 @@ pub(crate) enum Command {
     Doctor,
     /// Let a model work in a directory that holds skills and tools
     Run(RunArgs),
-    /// List, show and check skills
+    /// List, show, check, install, lock and sign skills
     #[command(subcommand)]
     Skill(SkillCommand),
     /// List and show tools
@@ -78,6 +84,9 @@ pub(crate) enum Command {
     Mcp(McpArgs),
     /// Serve MCP clients over HTTP
     Serve(ServeArgs),
+    /// Answer what waits for a person's consent
+    #[command(subcommand)]
+    Approve(ApproveCommand),
     /// Check the logs, and look at what was done, refused and claimed
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -134,6 +143,8 @@ pub(crate) enum Who {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Commands {
+    /// What the skill says under `on_unexpected`; where it says nothing, `mark`
+    Declared,
     /// Do not open the skill
     Abort,
     /// Say in its place that it was not run, and why
@@ -169,6 +180,9 @@ pub(crate) struct RunArgs {
     /// Act on behalf of this person or role, as the policy names it
     #[arg(long, value_name = "NAME")]
     pub(crate) principal: Option<String>,
+    /// Agree beforehand to what asks; never to what is denied or not declared, or wants typed words
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -186,6 +200,18 @@ pub(crate) enum SkillCommand {
         #[command(flatten)]
         place: PlaceArgs,
     },
+    /// Install a skill from a directory, an archive or an address
+    Install(InstallArgs),
+    /// Bring installed skills up to date from where they came
+    Update(UpdateArgs),
+    /// Record in skills.lock what exactly skills are, or check that they still are
+    Lock(LockArgs),
+    /// Make a key to sign skills with
+    Keygen(KeygenArgs),
+    /// Sign a skill as it is now
+    Sign(SignArgs),
+    /// Check that a skill is what somebody signed
+    Verify(VerifyArgs),
 }
 
 #[derive(Debug, Args)]
@@ -366,8 +392,11 @@ pub(crate) struct OpenArgs {
     #[arg(long, default_value = "safe")]
     pub(crate) profile: ProfileArg,
     /// What happens where a command in the skill's text may not run
-    #[arg(long, value_name = "HOW", default_value = "mark")]
+    #[arg(long, value_name = "HOW", default_value = "declared")]
     pub(crate) commands: Commands,
+    /// Agree beforehand to what asks; never to what is denied or not declared, or wants typed words
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// Show what would be opened, run nothing and record nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -390,6 +419,9 @@ pub(crate) struct CallArgs {
     /// Call as a person or as the model
     #[arg(long = "as", value_name = "WHO", default_value = "user")]
     pub(crate) reader: Who,
+    /// Agree beforehand to what asks; never to what is denied or wants typed words
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -461,6 +493,9 @@ pub(crate) struct TrustArgs {
     /// Only list what would be trusted, and whether it is
     #[arg(long)]
     pub(crate) list: bool,
+    /// Only show what changed since it was trusted
+    #[arg(long, conflicts_with_all = ["undo", "list"])]
+    pub(crate) diff: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,6 +1,6 @@
 //! From what went wrong to an exit code: one table.
 
-use concertina_core::session::Refusal;
+use concertina_core::session::{Ask, Refusal};
 use concertina_runtime::{ErrorKind, RuntimeError};
 
 /// What a command ends with.
@@ -32,11 +32,13 @@ pub(crate) struct CliError {
     pub(crate) code: String,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
+    /// The question that a person can still answer.
+    ask: Option<Box<Ask>>,
 }
 
 impl CliError {
     pub(crate) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
-        Self { exit, code: code.to_owned(), message: message.into(), help: None }
+        Self { exit, code: code.to_owned(), message: message.into(), help: None, ask: None }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -45,7 +47,19 @@ impl CliError {
 
     /// As `--json` shows it.
     pub(crate) fn as_json(&self) -> serde_json::Value {
-        serde_json::json!({"error": {"code": self.code, "message": self.message, "help": self.help}})
+        let mut value = serde_json::json!({
+            "error": {"code": self.code, "message": self.message, "help": self.help}
+        });
+        if let (Some(map), Some(ask)) = (value.as_object_mut(), &self.ask) {
+            map.insert("needs_confirmation".to_owned(), serde_json::json!(ask));
+        }
+        value
+    }
+
+    /// The same, with the question that a person can still answer.
+    pub(crate) fn asking(mut self, ask: Option<&Ask>) -> Self {
+        self.ask = ask.cloned().map(Box::new);
+        self
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -56,14 +70,20 @@ impl CliError {
 
 impl From<RuntimeError> for CliError {
     fn from(error: RuntimeError) -> Self {
-        let exit = match error.kind() {
-            ErrorKind::Usage => Exit::Usage,
-            ErrorKind::Denied => Exit::Denied,
-            ErrorKind::NotFound => Exit::NotFound,
-            ErrorKind::Environment => Exit::Environment,
-            ErrorKind::Internal => Exit::Internal,
-        };
-        Self::new(exit, error.code(), error.to_string())
+        Self::new(error.kind().into(), error.code(), error.to_string())
+    }
+}
+
+impl From<ErrorKind> for Exit {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Findings => Self::Findings,
+            ErrorKind::Usage => Self::Usage,
+            ErrorKind::Denied => Self::Denied,
+            ErrorKind::NotFound => Self::NotFound,
+            ErrorKind::Environment => Self::Environment,
+            ErrorKind::Internal => Self::Internal,
+        }
     }
 }
 
@@ -76,7 +96,13 @@ impl From<concertina_store::StoreError> for CliError {
 impl From<Refusal> for CliError {
     fn from(refusal: Refusal) -> Self {
         let help = advice(&refusal.code).map(str::to_owned);
-        Self { exit: exit_of(&refusal.code), code: refusal.code, message: refusal.message, help }
+        Self {
+            exit: exit_of(&refusal.code),
+            code: refusal.code,
+            message: refusal.message,
+            help,
+            ask: None,
+        }
     }
 }
 
@@ -92,7 +118,8 @@ fn exit_of(code: &str) -> Exit {
         "NOT_FOUND" | "UNKNOWN_TOOL" | "NO_SUCH_PART" | "NO_SUCH_FILE" | "NO_SUCH_LINES"
         | "SKILL_GONE" | "NOT_OPEN" | "UNKNOWN_CALL" | "UPSTREAM_UNKNOWN" => Exit::NotFound,
         "BAD_ARGUMENTS" | "BAD_REF" | "BAD_SCOPE" | "NOT_CLOSABLE" | "NOT_TEXT" => Exit::Usage,
-        "SQL_ERROR" | "TOO_LARGE" | "FILE_TOO_LARGE" | "REQUIRES_CYCLE" => Exit::Findings,
+        "SQL_ERROR" | "TOO_LARGE" | "FILE_TOO_LARGE" | "REQUIRES_CYCLE" | "LOCK_MISMATCH"
+        | "SIGNATURE_WRONG" => Exit::Findings,
         "UNREADABLE" | "TIMEOUT" | "CANCELLED" | "NOT_STARTED" | "LOST" | "TOOL_GONE"
         | "DATABASE_MISSING" | "DATABASE_CORRUPT" | "SEED_MISSING" | "SEED_FAILED"
         | "INTERRUPTED" | "BUSY" | "NO_DIRECTORY" => Exit::Environment,

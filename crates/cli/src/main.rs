@@ -2,9 +2,11 @@
 
 mod args;
 mod commands;
+mod consent;
 mod error;
 mod output;
 mod place;
+mod prompt;
 mod servers;
 
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 
 use concertina_types::{Diagnostic, Severity, Tokens};
 use serde::Serialize;
@@ -52,6 +52,24 @@ impl Output {
     pub(crate) fn say(&mut self, text: impl AsRef<str>) {
         // Words are worth less than the data: a closed standard error stops nothing.
         let _ = writeln!(self.err, "{}", harmless(text.as_ref()));
+    }
+
+    /// Puts a question; the answer follows on the same line.
+    pub(crate) fn question(&mut self, text: &str) {
+        let _ = write!(self.err, "{}", harmless(text));
+    }
+
+    /// Says how far long work is, where a person watches.
+    pub(crate) fn progress(&mut self, text: &str) {
+        if io::stderr().is_terminal() {
+            self.say(text);
+        }
+    }
+
+    /// Says that a part of the work failed, while the rest goes on.
+    pub(crate) fn warn(&mut self, error: &CliError) {
+        let (message, help) = (&error.message, error.help.as_deref());
+        self.say(notice(Severity::Warning, message, None, help, &error.code));
     }
 
     /// Reports an error in the form that was asked for, and gives the exit code.

@@ -81,7 +81,7 @@ fn opened(root: &Path, roots: &[PathBuf], reach: Reach) -> Result<Workspace, Cli
 }
 
 /// The repository that `root` lies in, or `root` itself: what one word of trust should cover.
-fn project(root: &Path) -> &Path {
+pub(crate) fn project(root: &Path) -> &Path {
     root.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(root)
 }
 
@@ -101,6 +101,9 @@ pub(crate) fn open(
     }
     if let Some(why) = workspace.trust_unreadable() {
         out.say(format!("warning: {why}, so nothing is trusted; `concertina trust PATH` begins anew [TRUST_UNREADABLE]"));
+    }
+    for altered in workspace.snapshot().skills.iter().filter_map(|entry| entry.altered.as_ref()) {
+        out.say(format!("warning: {} [{}]", altered.text, altered.code));
     }
     let waiting = workspace.untrusted();
     if waiting > 0 {

@@ -49,7 +49,7 @@ pub use concertina_core::session::{
 pub use concertina_format as format;
 pub use concertina_runtime::{
     Cancel, FindRequest, Found, OpenOptions, Reply, RuntimeError, Session, Started, Workspace,
-    WorkspaceOptions, agent, llm, sources, tools,
+    WorkspaceOptions, agent, llm, sources, supply, tools,
 };
 pub use concertina_store::{ContentStore, EventStore, Store, StoreError};
 pub use concertina_tokens as tokens;

@@ -14,7 +14,7 @@ fn main() {
     divan::main();
 }
 
-fn session(world: &TempDir, danger: &str) -> Session {
+fn session(world: &TempDir, danger: &str) -> (Workspace, Session) {
     let root = world.path().join("work");
     std::fs::create_dir_all(&root).unwrap();
     let tool = format!(
@@ -25,17 +25,21 @@ fn session(world: &TempDir, danger: &str) -> Session {
     let options = WorkspaceOptions::only(home.clone(), &|_| None);
     let mut workspace = Workspace::open(&root, options).unwrap();
     let started = Started { mode: SessionMode::Blind, ..Started::default() };
-    Session::create(&mut workspace, Store::open(&home).unwrap(), started).unwrap()
+    let store = Store::open(&home).unwrap();
+    let session = Session::create(&mut workspace, store, started).unwrap();
+    (workspace, session)
 }
 
 #[divan::bench(args = ["safe", "writes"])]
 fn recorded_call(bencher: divan::Bencher, danger: &str) {
     let world = tempfile::tempdir().unwrap();
-    let mut session = session(&world, danger);
+    let (workspace, mut session) = session(&world, danger);
     let mut number = 0;
     bencher.bench_local(|| {
         number += 1;
-        let admission = session.admit(Origin::model("m"), "echo", json!({"n": number})).unwrap();
+        let arguments = json!({"n": number});
+        let admission =
+            session.admit(workspace.toolbox(), Origin::model("m"), "echo", arguments).unwrap();
         if let Admission::Admitted(ticket) = admission {
             let id = ticket.id();
             let outcome = Outcome::done(0, format!("said {number}"), 0);

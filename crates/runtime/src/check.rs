@@ -9,6 +9,10 @@ use concertina_format::skill::{Document, Mode, Origin, Status, parse};
 use concertina_types::{Diagnostic, Digest, Severity, limits};
 
 use crate::sources::{FileSystem, Place, Source as _, file_name, inventory, name_by_place, read};
+use crate::supply::Locks;
+
+/// The code of a skill that is another than a lock file says.
+const ALTERED: &str = "LOCK_MISMATCH";
 
 /// One file that was checked.
 #[derive(Debug, Clone)]
@@ -29,13 +33,18 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// Whether it is another than a lock file says.
+    pub fn is_altered(&self) -> bool {
+        self.diagnostics.iter().any(|found| found.code == ALTERED)
+    }
+
     /// Whether a model can be shown the skill.
     pub fn is_listed(&self) -> bool {
         self.document.as_ref().is_some_and(|document| {
             (document.description.is_some() || document.when_to_use.is_some())
                 && !document.disable_model_invocation
                 && document.unreadable.is_empty()
-        })
+        }) && !self.is_altered()
     }
 }
 
@@ -74,6 +83,7 @@ pub fn check(paths: &[PathBuf], mode: Mode) -> Vec<Checked> {
         mark_likenesses(&mut checked);
         mark_shadows(&mut checked);
     }
+    mark_unlocked(&mut checked, &files);
     checked.sort_by(|a, b| a.path.cmp(&b.path));
     checked
 }
@@ -162,6 +172,22 @@ fn mark_likenesses(checked: &mut [Checked]) {
         let later = described.get(pair.second).map(|(at, _, _)| *at);
         if let Some(one) = later.and_then(|at| checked.get_mut(at)) {
             one.advice.push(found);
+        }
+    }
+}
+
+/// Skills that are not what a lock file says.
+fn mark_unlocked(checked: &mut [Checked], files: &[(PathBuf, Loaded)]) {
+    let kinds: std::collections::HashMap<&Path, Loaded> =
+        files.iter().map(|(path, kind)| (path.as_path(), *kind)).collect();
+    let mut locks = Locks::default();
+    for one in checked.iter_mut() {
+        let Some(kind) = kinds.get(one.path.as_path()) else { continue };
+        let Ok(path) = std::path::absolute(&one.path) else { continue };
+        if let Some(why) = locks.objection(&path, *kind) {
+            let found = Diagnostic::new(ALTERED, Severity::Error, why)
+                .help("bring the files back, or look at them and lock them: concertina skill lock");
+            one.diagnostics.push(found);
         }
     }
 }

@@ -10,6 +10,8 @@ use crate::sources::SourceError;
 /// What went wrong, for exit codes and for callers that decide by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
+    /// Something that was looked at is not as it has to be.
+    Findings,
     /// The request itself is wrong.
     Usage,
     /// It is not allowed, or waits for consent.

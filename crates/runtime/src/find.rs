@@ -6,7 +6,7 @@ use std::sync::Arc;
 use concertina_core::catalog::search::{Hit, Index, Kind, SearchDocument, Weights};
 use concertina_core::catalog::{Category, SkillEntry, Snapshot, ToolEntry};
 use concertina_core::policy::OWNER;
-use concertina_core::session::{Settings, State, World, visibility};
+use concertina_core::session::{NOTHING_STANDING, Settings, State, World, visibility};
 use concertina_format::skill::{Section, sections};
 use concertina_tokens::O200k;
 use concertina_types::{Digest, LineIndex, LineRange, Redactor, Ref, SkillId, Subject, ToolName};
@@ -284,8 +284,14 @@ pub(crate) fn showable_documents<'a>(
     snapshot: &'a Snapshot,
     settings: &'a Settings,
 ) -> impl Iterator<Item = SearchDocument> + 'a {
-    let world =
-        World { settings, snapshot, listed: None, counter: &O200k, redactor: Redactor::UNKEYED };
+    let world = World {
+        settings,
+        snapshot,
+        listed: None,
+        standing: &NOTHING_STANDING,
+        counter: &O200k,
+        redactor: Redactor::UNKEYED,
+    };
     let state = State { principal: OWNER.to_owned(), ..State::default() };
     let is_showable = move |reference: Ref| {
         let seen = visibility(&state, &world, &reference, Subject::Model);

@@ -15,3 +15,17 @@ pub(crate) fn inside(directory: &Path, path: &str) -> Option<PathBuf> {
     let there = full.ancestors().find(|at| at.symlink_metadata().is_ok())?;
     there.canonicalize().is_ok_and(|real| real.starts_with(root)).then_some(full)
 }
+
+/// The real path of what `path` names. Where a part of it is not there, what follows is taken as it is
+/// written; `..` behind such a part leads nowhere that could be granted.
+pub(crate) fn leads_to(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|at| Some((at, at.canonicalize().ok()?)));
+    match there {
+        Some((at, real)) => match path.strip_prefix(at) {
+            Ok(rest) if rest.as_os_str().is_empty() => real,
+            Ok(rest) => real.join(rest),
+            Err(_) => path.to_owned(),
+        },
+        None => path.to_owned(),
+    }
+}

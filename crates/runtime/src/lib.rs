@@ -8,6 +8,7 @@
 //! - [`agent`]: the loop that lets a model use a session.
 
 pub mod agent;
+pub mod approval;
 pub mod audit;
 mod cancel;
 mod check;
@@ -24,6 +25,7 @@ mod session;
 mod settings;
 pub mod sources;
 pub mod stats;
+pub mod supply;
 pub mod tools;
 pub mod touch;
 mod trust;
@@ -43,4 +45,4 @@ pub use session::{
 pub use settings::{Loaded, NamedRoot, SettingsFile, load_config};
 pub use trust::{Standing, Trust};
 pub use versions::compare_versions;
-pub use workspace::{Brought, LoadedSkill, Workspace, WorkspaceOptions};
+pub use workspace::{Brought, Distrust, LoadedSkill, Workspace, WorkspaceOptions};

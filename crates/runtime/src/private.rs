@@ -1,8 +1,8 @@
 //! Small records below the state directory: written whole or not at all, for this person's eyes.
 
 use std::fs;
-use std::io::{BufWriter, ErrorKind, Write as _};
-use std::path::Path;
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
@@ -26,33 +26,19 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, String> 
 
 /// Writes the record at `path`.
 pub fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<(), RuntimeError> {
-    static DRAFTS: AtomicU64 = AtomicU64::new(0);
     let failed = |error: std::io::Error| RuntimeError::Environment {
         code: "NOT_SAVED",
         message: format!("{} cannot be written: {error}; it is as it was", path.display()),
     };
     if let Some(directory) = path.parent() {
-        create_dir(directory).map_err(failed)?;
+        create_private_directory(directory).map_err(failed)?;
     }
-    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
-    let draft = path.with_extension(format!("{}-{number}.new", std::process::id()));
-    let written = create(&draft)
-        .and_then(|file| {
-            // Never as one text: what a server brings can be large.
-            let mut file = BufWriter::new(file);
-            serde_json::to_writer_pretty(&mut file, record)?;
-            file.flush()?;
-            file.get_ref().sync_all()
-        })
-        .and_then(|()| fs::rename(&draft, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&draft);
-    }
-    written.map_err(failed)
+    // Never as one text: what a server brings can be large.
+    write_whole(path, 0o600, |out| Ok(serde_json::to_writer_pretty(out, record)?)).map_err(failed)
 }
 
 /// Creates `directory` and what is missing above it, for this person alone.
-pub fn create_dir(directory: &Path) -> std::io::Result<()> {
+pub fn create_private_directory(directory: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -60,11 +46,50 @@ pub fn create_dir(directory: &Path) -> std::io::Result<()> {
     builder.create(directory)
 }
 
-/// Creates or empties the file at `path`, for this person alone.
-pub fn create(path: &Path) -> std::io::Result<fs::File> {
+/// Puts what `write` writes in place of the file at `path`, whole or not at all, also when the power
+/// fails; a new file gets `mode`.
+pub(crate) fn write_whole(
+    path: &Path,
+    mode: u32,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let (file, draft) = create_draft(path, mode)?;
+    let mut file = BufWriter::new(file);
+    let written = write(&mut file)
+        .and_then(|()| file.flush())
+        .and_then(|()| file.get_ref().sync_all())
+        .and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written.and_then(|()| path.parent().map_or(Ok(()), sync_directory))
+}
+
+/// Has the disk keep the names in `directory`.
+pub(crate) fn sync_directory(directory: &Path) -> std::io::Result<()> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    fs::File::open(directory)?.sync_all()
+}
+
+/// A new file beside `path`. One that is there already is never opened: somebody who guessed its name
+/// may have put a link there.
+fn create_draft(path: &Path, mode: u32) -> std::io::Result<(fs::File, PathBuf)> {
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+        let draft = path.with_extension(format!("{}-{number}.new", std::process::id()));
+        match create(&draft, mode) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            created => return created.map(|file| (file, draft)),
+        }
+    }
+}
+
+/// Creates the file at `path`, which must not be there yet.
+pub fn create(path: &Path, mode: u32) -> std::io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
     options.open(path)
 }

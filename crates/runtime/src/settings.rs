@@ -166,6 +166,7 @@ pub fn load_config(
 fn read(path: &Path) -> Result<Option<String>, String> {
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_file() => {}
+        Ok(_) if concertina_sandbox::stands_in(path) => return Ok(None),
         Ok(_) => return Err("it is not a file".to_owned()),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
@@ -227,7 +228,7 @@ impl Loaded {
 
     /// What the workspace's tools and servers name in `workspace`: words of a command that hold no
     /// parameter, as seen from the workspace or from where the command runs, and seeds.
-    fn named_files(&self, workspace: &Path) -> Vec<PathBuf> {
+    pub(crate) fn named_files(&self, workspace: &Path) -> Vec<PathBuf> {
         let is_own = |file: Option<&SettingsFile>| {
             file.is_some_and(|file| file.origin == ConfigOrigin::Workspace)
         };

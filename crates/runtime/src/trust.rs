@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::RuntimeError;
 use crate::private::{read_json, write_json};
+use crate::supply::walk;
 
 /// The name of the file below the state directory.
 const FILE: &str = "trust.json";
@@ -26,6 +27,9 @@ struct Record {
     head: Digest,
     /// The digest of the whole file and of the files that belong to it.
     content: Digest,
+    /// What brings back the trusted bytes, to show what changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kept: Option<Digest>,
 }
 
 /// How a file stands.
@@ -80,9 +84,19 @@ impl Trust {
         self.files.get(path).is_some_and(|record| record.content == *content)
     }
 
-    /// Trusts a file as it is now.
-    pub fn give(&mut self, path: String, head: Digest, content: Digest) {
-        self.files.insert(path, Record { head, content });
+    /// Trusts a file as it is now; `kept` brings back what that is.
+    pub fn give(&mut self, path: String, head: Digest, content: Digest, kept: Option<Digest>) {
+        self.files.insert(path, Record { head, content, kept });
+    }
+
+    /// What brings back what was trusted at `path`; none where nothing was, or it was not kept.
+    pub fn kept(&self, path: &str) -> Option<&Digest> {
+        self.files.get(path)?.kept.as_ref()
+    }
+
+    /// Whether something was trusted at `path`, as it is now or as it was.
+    pub fn knows(&self, path: &str) -> bool {
+        self.files.contains_key(path)
     }
 
     /// Takes trust back from `path` and everything below it; says from how many files.
@@ -104,22 +118,26 @@ impl Trust {
 }
 
 /// One digest for a skill's file, of which `file` is the digest, and the files that belong to it:
-/// names and bytes, in order.
-pub(crate) fn content_digest(
-    file: &Digest,
-    directory: Option<&Path>,
-    resources: &[String],
-) -> Digest {
+/// names and bytes, in order. Hidden ones belong to it as well: a script may read them.
+///
+/// None where the directory cannot be looked through: what nobody saw, nobody trusts.
+pub(crate) fn content_digest(file: &Digest, directory: Option<&Path>) -> Option<Digest> {
     let mut text = file.hex();
-    for name in resources {
-        let digest = directory.and_then(|directory| digest_of(&directory.join(name)));
+    let found =
+        directory.map_or(Ok(Vec::new()), |directory| walk(directory).map(|walk| walk.found));
+    for found in found.ok()? {
+        if matches!(found.path.to_str(), Some("SKILL.md" | "skill.md")) {
+            continue;
+        }
+        let digest = directory.and_then(|directory| digest_of(&directory.join(&found.path)));
         // What cannot be read, such as a link to nowhere, has no bytes that could be shown.
         let digest = digest.map(|digest| digest.hex()).unwrap_or_default();
-        for piece in ["\n", &digest, " ", &name.len().to_string(), " ", name] {
+        let name = found.path.to_string_lossy();
+        for piece in ["\n", &digest, " ", &name.len().to_string(), " ", &name] {
             text.push_str(piece);
         }
     }
-    Digest::of(text.as_bytes())
+    Some(Digest::of(text.as_bytes()))
 }
 
 /// A digest of the file at `path`, read piece by piece: what belongs to a skill can be large.

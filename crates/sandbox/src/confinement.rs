@@ -1,7 +1,10 @@
 //! What a program is given. Everything that is not named here is refused by the kernel.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use concertina_types::Digest;
 
 /// One program to run: arguments as a list, never a shell line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +27,16 @@ pub enum Tier {
     L2,
     /// Also a root of its own, in which nothing else can be seen.
     L3,
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::L1 => "L1",
+            Self::L2 => "L2",
+            Self::L3 => "L3",
+        })
+    }
 }
 
 /// What may be reached over the network.
@@ -51,6 +64,29 @@ pub struct Limits {
     pub output: u64,
 }
 
+/// What a script needs, and a runaway does not get.
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            time: Duration::from_mins(1),
+            // Address space, not use: some runtimes reserve gigabytes that they never touch.
+            memory: 8_000_000_000,
+            processes: 256,
+            file: 1_000_000_000,
+            output: 1_000_000,
+        }
+    }
+}
+
+/// A file as it was approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pin {
+    /// The file.
+    pub path: PathBuf,
+    /// The digest of its bytes.
+    pub digest: Digest,
+}
+
 /// What a program is given. The paths are absolute and real: no link, no `..`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
@@ -62,6 +98,9 @@ pub struct Confinement {
     pub execute: Vec<PathBuf>,
     /// What stays as it is although it lies in a directory of `write`, whether it is there or not.
     pub protect: Vec<PathBuf>,
+    /// Files that have exactly these bytes while the program runs, whatever becomes of them outside.
+    /// Each has to lie in `read`, `write` or `execute`.
+    pub pins: Vec<Pin>,
     /// What it may reach.
     pub network: Network,
     /// The least tier that will do.

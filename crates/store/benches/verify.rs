@@ -18,10 +18,12 @@ fn drafts(number: u64) -> Vec<Draft> {
             tool: "files/read_text".parse().unwrap(),
             arguments: text("arguments"),
             writes: false,
+            approval: None,
         },
         Fact::CallFinished {
             id: number,
             outcome: CallOutcome::Done { exit: 0, output: text("output"), dropped: 0 },
+            held: None,
         },
         Fact::RequestAnswered {
             call: Some(format!("call_{number:08}")),

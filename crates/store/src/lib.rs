@@ -93,6 +93,11 @@ pub trait EventStore: Send + Sync {
     /// The events with a number above `after`, in order. A session that is not known has none.
     fn read(&self, session: &SessionId, after: u64) -> Result<Vec<Event>, StoreError>;
 
+    /// Whether what is written outlives this process, so that others can see it.
+    fn is_kept(&self) -> bool {
+        true
+    }
+
     /// Every session, the one written to last first; equal ones by name.
     ///
     /// Events are not read for this, so a damaged session is listed like any other, and rows whose
@@ -187,6 +192,11 @@ impl Store {
     pub fn fleeting() -> Self {
         let events = Arc::new(MemoryStore::default());
         Self { events, content: Arc::new(NoContent), marks: Marks::fleeting() }
+    }
+
+    /// Whether what is written is gone with this process.
+    pub fn is_fleeting(&self) -> bool {
+        !self.events.is_kept()
     }
 
     /// The store below `home`: `events.db` with what is small, and `content/` with the rest.

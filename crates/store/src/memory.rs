@@ -80,6 +80,10 @@ impl EventStore for MemoryStore {
         Ok(log.iter().filter(|event| event.seq > after).cloned().collect())
     }
 
+    fn is_kept(&self) -> bool {
+        false
+    }
+
     fn sessions(&self) -> Result<Vec<SessionSummary>, StoreError> {
         let logs = lock(&self.events);
         let summaries = logs.iter().filter_map(|(session, log)| {

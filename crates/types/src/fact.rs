@@ -88,6 +88,46 @@ pub struct OpenedSkill {
     pub effort: Option<String>,
     /// Events that its hooks listen to.
     pub hooks: Vec<String>,
+    /// Parameters that stand in its scopes, with their values: calls of tools that it claims are
+    /// bound to them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bound: BTreeMap<String, Value>,
+    /// The consent that it was opened on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<String>,
+}
+
+/// How far one consent reaches. It is always for one action: these arguments, this content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalScope {
+    /// The action may be done once.
+    #[default]
+    Once,
+    /// It may be done for the rest of the session.
+    Session,
+    /// It may be done in any session, as long as what it would run or open has the same bytes.
+    Digest,
+}
+
+/// By which way a person, or a program that stands for one, answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Means {
+    /// At a prompt, on the terminal where the action was asked for.
+    Terminal,
+    /// By `concertina approve`.
+    Command,
+    /// Through the client, which showed the question.
+    Client,
+    /// Over HTTP.
+    Http,
+    /// By the program that the settings name for it.
+    Hook,
+    /// Beforehand: by an option of the command that asked.
+    Option,
+    /// In an earlier session, for the same bytes.
+    Earlier,
 }
 
 /// The kinds of things that are disclosed, for counting.
@@ -319,6 +359,9 @@ pub enum Fact {
         arguments: Blob,
         /// Whether the effect may change something.
         writes: bool,
+        /// The consent that it was admitted on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval: Option<String>,
     },
     /// A call ended.
     #[serde(rename = "call.finished")]
@@ -327,6 +370,9 @@ pub enum Fact {
         id: CallId,
         /// How.
         outcome: CallOutcome,
+        /// The tier of the sandbox in which a program ran; none where it was no program, or was not held.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held: Option<String>,
     },
     /// A server was asked for something that is no tool: a prompt, a resource, a completion.
     #[serde(rename = "server.asked")]
@@ -361,6 +407,43 @@ pub enum Fact {
         /// The tool that was to run, where one was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<ToolName>,
+    },
+    /// Something waits for a person's consent.
+    #[serde(rename = "approval.asked")]
+    ApprovalAsked {
+        /// The name of the question, under which it is answered.
+        id: String,
+        /// The digest of the action: arguments, resolved targets, content.
+        key: Digest,
+        /// What was asked for, as in other records.
+        request: String,
+        /// The action as it was put to the person.
+        action: Blob,
+        /// What has to be typed for it, where a yes is not enough.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phrase: Option<String>,
+        /// The stable code of why it asks.
+        code: String,
+    },
+    /// Consent was given.
+    #[serde(rename = "approval.given")]
+    ApprovalGiven {
+        /// The name of the question.
+        id: String,
+        /// The digest of the action.
+        key: Digest,
+        /// How far it reaches.
+        scope: ApprovalScope,
+        /// By which way.
+        by: Means,
+    },
+    /// Consent was refused.
+    #[serde(rename = "approval.refused")]
+    ApprovalRefused {
+        /// The name of the question.
+        id: String,
+        /// By which way.
+        by: Means,
     },
     /// A request of the model was answered: exactly what it was told.
     #[serde(rename = "request.answered")]
@@ -442,6 +525,9 @@ impl Fact {
             Self::CallFinished { .. } => "call.finished",
             Self::ServerAsked { .. } => "server.asked",
             Self::RequestRefused { .. } => "request.refused",
+            Self::ApprovalAsked { .. } => "approval.asked",
+            Self::ApprovalGiven { .. } => "approval.given",
+            Self::ApprovalRefused { .. } => "approval.refused",
             Self::RequestAnswered { .. } => "request.answered",
             Self::ChildStarted { .. } => "child.started",
             Self::ChildFinished { .. } => "child.finished",

@@ -186,3 +186,10 @@ pub const QUESTIONS_AT_ONCE: usize = 4;
 /// One line of a server for its client's log, or its words on how far a call is, in bytes: so many of
 /// them may wait.
 pub const SAID_BYTES: usize = 4_000;
+/// How long a question waits for a person, and a consent for once for its use, in seconds: long enough
+/// to be read, short enough not to be forgotten.
+pub const APPROVAL_SECONDS: i64 = 600;
+/// One value of an action as a person is shown it, in bytes: more is not read.
+pub const ACTION_VALUE_BYTES: usize = 2_000;
+/// Questions that wait in one session at once: nobody reads more.
+pub const APPROVALS_OPEN: usize = 50;

@@ -21,14 +21,36 @@ pub struct NetworkScope {
 }
 
 /// What a run does when something that was not declared turns up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Two are equal where the same happens: whether it was said makes no difference to that.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnUnexpected {
-    /// Stop.
+    /// Nothing was said: stop, but leave it to whoever opens the skill what becomes of its text.
     #[default]
+    #[serde(skip)]
+    Unstated,
+    /// Stop.
     Abort,
     /// Refuse that one action and go on.
     Continue,
+}
+
+impl PartialEq for OnUnexpected {
+    fn eq(&self, other: &Self) -> bool {
+        matches!(self, Self::Continue) == matches!(other, Self::Continue)
+    }
+}
+
+impl Eq for OnUnexpected {}
+
+impl Serialize for OnUnexpected {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Unstated | Self::Abort => "abort",
+            Self::Continue => "continue",
+        })
+    }
 }
 
 /// The `permissions` of a skill or a tool, as declared. Empty means: needs nothing, gets nothing.

@@ -11,7 +11,7 @@ use concertina_store::{Against, Audit, Verdict, verify_export};
 use concertina_types::{Digest, SessionId, Timestamp, ToolName};
 use serde_json::{Value, json};
 
-use crate::args::{AuditCommand, ByArg, VerifyArgs};
+use crate::args::{AuditCommand, AuditVerifyArgs, ByArg};
 use crate::commands::stats::say_unreadable;
 use crate::error::{CliError, Exit};
 use crate::output::{Output, clip, count, fitting_table, table};
@@ -45,7 +45,7 @@ pub(crate) fn run(command: &AuditCommand, out: &mut Output) -> Result<u8, CliErr
     }
 }
 
-fn verify(args: &VerifyArgs, out: &mut Output) -> Result<u8, CliError> {
+fn verify(args: &AuditVerifyArgs, out: &mut Output) -> Result<u8, CliError> {
     let head = args.expect_head.as_deref().map(|text| {
         let text = text.strip_prefix("sha256:").unwrap_or(text);
         format!("sha256:{text}").parse::<Digest>()

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod approve;
 mod audit;
 mod doctor;
 mod eval;
@@ -13,6 +14,9 @@ mod serve;
 mod session;
 mod skill;
 mod skill_check;
+mod skill_install;
+mod skill_lock;
+mod skill_sign;
 mod stats;
 mod tokens;
 mod tool;
@@ -36,6 +40,12 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Skill(SkillCommand::Show(args)) => skill::show(&args, out),
         Command::Skill(SkillCommand::Check(args)) => skill_check::check(&args, out),
         Command::Skill(SkillCommand::Plan { name, place }) => skill::plan(&name, &place, out),
+        Command::Skill(SkillCommand::Install(args)) => skill_install::install(&args, out),
+        Command::Skill(SkillCommand::Update(args)) => skill_install::update(&args, out),
+        Command::Skill(SkillCommand::Lock(args)) => skill_lock::lock(&args, out),
+        Command::Skill(SkillCommand::Keygen(args)) => skill_sign::keygen(&args, out),
+        Command::Skill(SkillCommand::Sign(args)) => skill_sign::sign_skill(&args, out),
+        Command::Skill(SkillCommand::Verify(args)) => skill_sign::verify(&args, out),
         Command::Tool(command) => tool::run(&command, out),
         Command::Find(args) => find::run(&args, out),
         Command::Open(args) => open::open(&args, out),
@@ -47,6 +57,7 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Session(command) => session::run(command, out),
         Command::Upstream(command) => upstream::run(&command, out),
         Command::Mcp(args) => mcp::run(&args, out),
+        Command::Approve(command) => approve::run(&command, out),
         Command::Audit(command) => audit::run(&command, out),
         Command::Permissions(command) => permissions::run(&command, out),
         Command::Eval(command) => eval::run(&command, out),

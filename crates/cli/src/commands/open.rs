@@ -8,10 +8,11 @@ use concertina_runtime::{
 use concertina_types::{OpenMode, Ref, Subject, ToolName};
 use serde_json::{Value, json};
 
-use crate::args::{CallArgs, CloseArgs, Commands, OpenArgs, ProfileArg, Who};
+use crate::args::{CallArgs, CloseArgs, Commands, OpenArgs, ProfileArg};
 use crate::error::{CliError, advice};
 use crate::output::{Output, finding};
 use crate::place;
+use crate::prompt;
 
 pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
     let (arguments, raw_arguments) = arguments(args)?;
@@ -24,6 +25,7 @@ pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
             ProfileArg::Claude => Profile::Claude,
         },
         commands: match args.commands {
+            Commands::Declared => CommandPolicy::Declared,
             Commands::Abort => CommandPolicy::Abort,
             Commands::Mark => CommandPolicy::Mark,
             Commands::Skip => CommandPolicy::Skip,
@@ -37,9 +39,10 @@ pub(crate) fn open(args: &OpenArgs, out: &mut Output) -> Result<u8, CliError> {
     if args.dry_run {
         return rehearse(args, &workspace, &session, &origin, &options, out);
     }
+    session.ask_by(prompt::approver(args.yes));
     let mut reply = session.open(&mut workspace, origin, &args.reference, &options)?;
     if let Some(refusal) = reply.refusal.take() {
-        return Err(refusal.into());
+        return Err(CliError::from(refusal).asking(reply.ask.as_deref()));
     }
     match reply.opened.take() {
         Some(skill) => {
@@ -76,9 +79,9 @@ fn rehearse(
         let refusal = Refusal::new("NOT_FOUND", format!("there is no {reference}"));
         return Err(refusal.into());
     };
-    if let Some(reason) = workspace.distrusted(&loaded, None).filter(|_| args.reader == Who::Model)
-    {
-        return Err(Refusal::new("UNTRUSTED", reason).into());
+    let distrusted = workspace.distrusted(&loaded, None);
+    if let Some(why) = distrusted.filter(|why| why.stops(origin.subject)) {
+        return Err(Refusal::new(why.code, why.reason).into());
     }
     let skill = session.prepared(workspace, &loaded, options)?;
     let mode = if skill.mode == OpenMode::Inline { "inline" } else { "delegate" };
@@ -174,10 +177,11 @@ pub(crate) fn call(args: &CallArgs, out: &mut Output) -> Result<u8, CliError> {
         visibility(session.state(), &session.world(), &Ref::Tool(name), Subject::Model).reasons
     });
     let cancel = stop_on_signal()?;
+    session.ask_by(prompt::approver(args.yes));
     let reply =
         session.call(&workspace, place::origin(args.reader), &args.tool, arguments, &cancel)?;
     if let Some(refusal) = reply.refusal {
-        let mut error = CliError::from(refusal);
+        let mut error = CliError::from(refusal).asking(reply.ask.as_deref());
         let is_fold = |code: &str| matches!(code, "SKILL_NOT_OPEN" | "MENU_CLOSED");
         let opens = seen.iter().any(|reason| is_fold(&reason.code));
         // What a session cannot help comes first.

@@ -15,6 +15,7 @@ use crate::args::RunArgs;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
 use crate::place::{self, Reach};
+use crate::prompt;
 use crate::servers;
 
 /// Which model thinks.
@@ -81,7 +82,8 @@ pub(crate) fn run(args: &RunArgs, out: &mut Output) -> Result<u8, CliError> {
     let (model, again) = thinker.connect(&workspace)?;
     servers::attach(&mut workspace, out)?;
     let started = Started { principal: args.principal.clone(), ..Started::default() };
-    let session = Session::create(&mut workspace, place::store()?, started)?;
+    let mut session = Session::create(&mut workspace, place::store()?, started)?;
+    session.ask_by(prompt::approver(args.yes));
     let work =
         Work { model: model.as_ref(), again: &again, task: Some(&task), directory: Some(dir) };
     work.run(workspace, session, out)

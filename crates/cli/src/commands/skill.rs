@@ -5,7 +5,7 @@ use concertina_core::catalog::{Loaded, SkillEntry, listing};
 use concertina_core::policy::OWNER;
 use concertina_core::policy::Reason;
 use concertina_core::procedure;
-use concertina_core::session::{State, World, visibility, visible_skills};
+use concertina_core::session::{NOTHING_STANDING, State, World, visibility, visible_skills};
 use concertina_format::skill::sections;
 use concertina_runtime::{LoadedSkill, RuntimeError, Workspace};
 use concertina_tokens::O200k;
@@ -62,6 +62,7 @@ pub(crate) fn list(args: &ListArgs, out: &mut Output) -> Result<u8, CliError> {
         settings: workspace.settings(),
         snapshot: &snapshot,
         listed: None,
+        standing: &NOTHING_STANDING,
         counter: &O200k,
         redactor: Redactor::UNKEYED,
     };
@@ -166,6 +167,7 @@ fn readers(one: &Seen<'_>) -> String {
         (false, true) if one.is_hidden_by("UNTRUSTED") => "user (waits for trust)".to_owned(),
         (false, true) if one.waits() => "user (waits for a file)".to_owned(),
         (false, true) => "user".to_owned(),
+        (false, false) if one.entry.altered.is_some() => "nobody (altered)".to_owned(),
         (false, false) => "nobody".to_owned(),
     }
 }

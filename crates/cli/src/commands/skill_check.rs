@@ -78,6 +78,7 @@ fn once(args: &CheckArgs, out: &mut Output) -> Result<u8, CliError> {
     let rejected = checked.iter().any(|one| one.status == Status::Rejected);
     let twins =
         checked.iter().flat_map(|one| &one.diagnostics).any(|found| found.code == "NAME_TAKEN");
+    let altered = checked.iter().any(Checked::is_altered);
     let findings = checked
         .iter()
         .flat_map(|one| &one.diagnostics)
@@ -90,7 +91,7 @@ fn once(args: &CheckArgs, out: &mut Output) -> Result<u8, CliError> {
     } else {
         human(&checked, out)?;
     }
-    Ok(u8::from(rejected || twins || (args.strict && findings)))
+    Ok(u8::from(rejected || twins || altered || (args.strict && findings)))
 }
 
 fn shown(one: &Checked) -> Value {

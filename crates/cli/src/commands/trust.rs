@@ -2,10 +2,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use concertina_runtime::supply::Changes;
 use concertina_runtime::{Brought, Workspace};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::TrustArgs;
+use crate::consent::ask;
 use crate::error::{CliError, Exit};
 use crate::output::{Output, count, table};
 use crate::place;
@@ -23,6 +25,8 @@ pub(crate) fn run(args: &TrustArgs, out: &mut Output) -> Result<u8, CliError> {
     }
     if args.undo {
         undo(&mut workspace, &path, out)
+    } else if args.diff {
+        diff(&changes(&mut workspace, &path)?, &path, out)
     } else if args.list {
         list(&workspace.brought(&path)?, &path, out)
     } else {
@@ -62,9 +66,22 @@ fn workspace_of(path: &Path) -> Result<Workspace, CliError> {
 }
 
 fn give(workspace: &mut Workspace, path: &Path, out: &mut Output) -> Result<u8, CliError> {
+    let changes = changes(workspace, path)?;
+    if !out.is_json() {
+        tell(&changes, out)?;
+    }
+    if !changes.is_empty() && ask("trust this?", out)? == Some(false) {
+        return Err(CliError::new(
+            Exit::Denied,
+            "APPROVAL_NEEDED",
+            "nothing was trusted: you said no",
+        )
+        .help("what was trusted before and is unchanged stays trusted"));
+    }
     let given = workspace.trust(path)?;
     if out.is_json() {
-        out.json(&json!({"trusted": given}))?;
+        let changes: Vec<Value> = changes.iter().map(data).collect();
+        out.json(&json!({"trusted": given, "changes": changes}))?;
         return Ok(0);
     }
     for file in &given {
@@ -81,6 +98,39 @@ fn give(workspace: &mut Workspace, path: &Path, out: &mut Output) -> Result<u8, 
     Ok(0)
 }
 
+/// What was trusted at or below `path` and is another now, and how; none where that was not kept.
+fn changes(
+    workspace: &mut Workspace,
+    path: &Path,
+) -> Result<Vec<(Brought, Option<Changes>)>, CliError> {
+    let changed = workspace.brought(path)?.into_iter().filter(|one| one.changed);
+    let changed: Vec<Brought> = changed.collect();
+    Ok(changed.into_iter().map(|one| (one.clone(), workspace.changes(&one))).collect())
+}
+
+/// Shows what changed since it was trusted.
+fn tell(changes: &[(Brought, Option<Changes>)], out: &mut Output) -> Result<(), CliError> {
+    for (one, changes) in changes {
+        out.line(format!("{} is not what you trusted:", one.path))?;
+        match changes {
+            Some(changes) if !changes.is_empty() => {
+                for line in changes.text().lines() {
+                    out.line(format!("  {line}"))?;
+                }
+            }
+            Some(_) => {
+                out.line("  its bytes are the same; where they lie or link to is another")?;
+            }
+            None => out.line("  what it was then was not kept, so look at all of it")?,
+        }
+    }
+    Ok(())
+}
+
+fn data((one, changes): &(Brought, Option<Changes>)) -> Value {
+    json!({"path": one.path, "skill": one.skill, "changes": changes})
+}
+
 fn undo(workspace: &mut Workspace, path: &Path, out: &mut Output) -> Result<u8, CliError> {
     let files = workspace.distrust(path)?;
     if out.is_json() {
@@ -88,6 +138,22 @@ fn undo(workspace: &mut Workspace, path: &Path, out: &mut Output) -> Result<u8, 
     } else {
         let files = count(files, "file");
         out.line(format!("trust was taken back from {files} at or below {}", path.display()))?;
+    }
+    Ok(0)
+}
+
+/// Shows what changed since it was trusted, and trusts nothing.
+fn diff(
+    changes: &[(Brought, Option<Changes>)],
+    path: &Path,
+    out: &mut Output,
+) -> Result<u8, CliError> {
+    if out.is_json() {
+        out.json(&json!({"changes": changes.iter().map(data).collect::<Vec<_>>()}))?;
+    } else if changes.is_empty() {
+        out.say(format!("nothing that was trusted below {} has changed", path.display()));
+    } else {
+        tell(changes, out)?;
     }
     Ok(0)
 }
@@ -100,7 +166,11 @@ fn list(brought: &[Brought], path: &Path, out: &mut Output) -> Result<u8, CliErr
     let rows: Vec<Vec<String>> = brought
         .iter()
         .map(|one| {
-            let word = if one.trusted { "trusted" } else { "waits" };
+            let word = match (one.trusted, one.changed) {
+                (true, _) => "trusted",
+                (false, true) => "changed",
+                (false, false) => "waits",
+            };
             let what = one.skill.as_ref().map_or("settings".to_owned(), |id| format!("skill:{id}"));
             vec![word.to_owned(), what, one.path.clone()]
         })

@@ -108,7 +108,7 @@ fn what_happens_to_other_commands_can_be_chosen() {
 fn a_rehearsal_runs_nothing() {
     let place = Place::with(&skill(
         "skills/bell",
-        "name: bell\ndescription: Rings.\npermissions: {execute: {allowed: ['touch *']}}",
+        "name: bell\ndescription: Rings.\npermissions: {write: {paths: ['**']}, execute: {allowed: ['touch *']}}",
         "Now !`touch rang`.",
     ));
     let done = place.json(&["open", "skill:bell", "--dry-run"]);

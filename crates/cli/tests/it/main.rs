@@ -9,9 +9,11 @@
 )]
 
 mod access;
+mod advisories;
 mod audit;
 mod authoring;
 mod bad_input;
+mod consent;
 mod corpus;
 mod disclosure;
 mod expansion;
@@ -29,6 +31,7 @@ mod schemas;
 mod sessions;
 mod sources;
 mod stats;
+mod supply;
 mod terminal;
 mod tools;
 mod touching;

@@ -63,15 +63,32 @@ impl Peer {
     /// The answer to a request.
     #[track_caller]
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.request(method, params);
+        self.read(|message| message["id"] == id && message.get("method").is_none())
+    }
+
+    /// Sends a request and gives its id.
+    fn request(&mut self, method: &str, params: &Value) -> u64 {
         let id = self.next;
         self.next += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// Calls a tool and does not wait for its answer; gives the id of the request.
+    pub(crate) fn call(&mut self, name: &str, arguments: &Value) -> u64 {
+        self.request("tools/call", &json!({"name": name, "arguments": arguments}))
+    }
+
+    /// The next message that is `wanted`.
+    #[track_caller]
+    pub(crate) fn read(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             let line = self.lines.recv_timeout(LONG).expect("an answer in time");
             let message: Value = serde_json::from_str(&line)
                 .unwrap_or_else(|_| panic!("standard output belongs to the protocol: {line}"));
             self.seen.push(message.clone());
-            if message["id"] == id && message.get("method").is_none() {
+            if wanted(&message) {
                 return message;
             }
         }

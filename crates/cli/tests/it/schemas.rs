@@ -1,6 +1,6 @@
 //! What `--json` writes is what `docs/schemas` says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use concertina_format::parameters::{check_schema, unsupported_keywords};
 use serde_json::Value;
@@ -51,7 +51,21 @@ description = 0
 
 const BELL: &str = "//- skills/bell/SKILL.md\n---\nname: bell\ndescription: Rings.\npaths: '*.rope'\n---\nRing !`date`.\n";
 
+const DIGGER: &str = "//- skills/digger/SKILL.md\n---\nname: digger\ndescription: Digs.\npermissions:\n  execute: [dig *]\n---\nDig.\n";
+
 const SERVERS: &str = r#"{"mcpServers": {"tower": {"command": "/no/such/program"}}}"#;
+
+/// Asserts that `value` is what the schema `name` says, and holds nothing that it does not tell of.
+#[track_caller]
+pub(crate) fn conforms(name: &str, value: &Value) {
+    let schema = schema(name);
+    let errors: Vec<String> =
+        check_schema(&schema, value).iter().map(ToString::to_string).collect();
+    assert!(errors.is_empty(), "against {name}: {errors:?}\n{value:#}");
+    let mut left_out = Vec::new();
+    untold(&schema, value, "", &mut left_out);
+    assert!(left_out.is_empty(), "{name} does not tell of {left_out:?}");
+}
 
 #[test]
 fn every_command_writes_what_its_schema_says() {
@@ -61,12 +75,13 @@ fn every_command_writes_what_its_schema_says() {
     write(
         &place.work(),
         &format!(
-            "//- model.json\n{script}\n{ROWS}//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n//- .mcp.json\n{SERVERS}\n{BELL}"
+            "//- model.json\n{script}\n{ROWS}//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n//- .mcp.json\n{SERVERS}\n{BELL}{DIGGER}"
         ),
     );
     place.trust();
     let session = place.session();
     let id = session.as_str();
+    let public = place.state().join("keys/skill.pub").display().to_string();
     let args = r#"{"port": "north"}"#;
     let mut unused: BTreeSet<String> = std::fs::read_dir(repository("docs/schemas"))
         .unwrap()
@@ -74,6 +89,7 @@ fn every_command_writes_what_its_schema_says() {
             Some(file.unwrap().file_name().to_str()?.strip_suffix(".json")?.to_owned())
         })
         .collect();
+    let mut given: BTreeMap<&str, String> = BTreeMap::new();
     for (name, command) in [
         ("trust-list", &["trust", "--list"][..]),
         ("trust-undo", &["trust", "skills/quiet", "--undo"]),
@@ -144,19 +160,36 @@ fn every_command_writes_what_its_schema_says() {
                 "other.toml",
             ],
         ),
+        ("error", &["open", "skill:digger", "--as", "model", "--session", id]),
+        ("approve-list", &["approve", "list", "--all"]),
+        ("approve", &["approve", "grant", "ASKED", "--for", "digest"]),
+        ("approve-list", &["approve", "list", "--all"]),
+        ("approve-withdrawn", &["approve", "deny", "AGREED"]),
         ("stats-routing", &["stats", "routing"]),
         ("tokens", &["tokens", "model.json"]),
+        ("trust-diff", &["trust", "--diff"]),
+        ("skill-install", &["skill", "install", "skills/tides", "--dry-run"]),
+        ("skill-install", &["skill", "install", "skills/tides", "--yes"]),
+        ("skill-install", &["skill", "update", "--all"]),
+        ("skill-keygen", &["skill", "keygen"]),
+        ("skill-sign", &["skill", "sign", "skills/tides"]),
+        ("skill-verify", &["skill", "verify", "skills/tides", "--public", &public]),
+        ("skill-lock", &["skill", "lock", "skills"]),
+        ("skill-lock", &["skill", "lock", "--check"]),
         ("error", &["find", "--nonsense"]),
         ("error", &["run", ".", "A task", "--model", "nonsense"]),
     ] {
-        let schema = schema(name);
-        let value = place.run(&[command, &["--json"]].concat()).json();
-        let errors: Vec<String> =
-            check_schema(&schema, &value).iter().map(ToString::to_string).collect();
-        assert!(errors.is_empty(), "{command:?} against {name}: {errors:?}\n{value:#}");
-        let mut left_out = Vec::new();
-        untold(&schema, &value, "", &mut left_out);
-        assert!(left_out.is_empty(), "{name} does not tell of {left_out:?}");
+        // Names that an earlier command gave.
+        let command: Vec<String> = command
+            .iter()
+            .map(|word| given.get(word).cloned().unwrap_or_else(|| (*word).to_owned()))
+            .collect();
+        let words: Vec<&str> = command.iter().map(String::as_str).chain(["--json"]).collect();
+        let value = place.run(&words).json();
+        let text = |at: &str| value.pointer(at).and_then(Value::as_str).map(str::to_owned);
+        given.extend(text("/approvals/0/id").map(|id| ("ASKED", id)));
+        given.extend(text("/standing/0/key").map(|key| ("AGREED", key)));
+        conforms(name, &value);
         unused.remove(name);
     }
     assert!(unused.is_empty(), "no command was checked against {unused:?}");

@@ -39,6 +39,11 @@ fn skills_that_wait_for_a_file() {
 }
 
 #[test]
+fn where_skills_come_from() {
+    transcript("supply");
+}
+
+#[test]
 fn the_sql_assistant() {
     transcript("sql-assistant");
 }

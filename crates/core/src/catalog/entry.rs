@@ -60,6 +60,15 @@ pub enum Loaded {
     Bundled,
 }
 
+/// Why nobody may use a skill: its files are not the ones that a lock file or a signature names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Altered {
+    /// A stable code: `LOCK_MISMATCH` or `SIGNATURE_WRONG`.
+    pub code: String,
+    /// What is another than it should be, and what to do.
+    pub text: String,
+}
+
 /// One skill as the index knows it: its frontmatter, never its body.
 #[allow(
     clippy::struct_excessive_bools,
@@ -112,6 +121,9 @@ pub struct SkillEntry {
     /// Whether a person trusts where it comes from. What a workspace brings has to be trusted
     /// before the model sees it.
     pub trusted: bool,
+    /// Why nobody may use it as it is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub altered: Option<Altered>,
     /// The size of the file, in bytes.
     pub bytes: u64,
     /// The digest of what the index read: the frontmatter, not the body.
@@ -161,10 +173,16 @@ impl SkillEntry {
             user_invocable: document.user_invocable,
             unreadable: document.unreadable.clone(),
             trusted: true,
+            altered: None,
             bytes,
             head: document.digest,
             findings: 0,
         }
+    }
+
+    /// Whether it may bring anything: a person trusts it, and it is what it should be.
+    pub fn is_sound(&self) -> bool {
+        self.trusted && self.altered.is_none()
     }
 
     /// Whether the skill says anything that a model could choose it by.
@@ -218,6 +236,10 @@ pub struct ToolEntry {
     pub server: Option<String>,
     /// What it declares to need.
     pub permissions: Permissions,
+    /// Whether it says nothing of what it needs. A tool of the settings then works in the workspace:
+    /// it reads there, writes there unless it only reads, starts what is installed, reaches no host.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unstated: bool,
     /// The digest of its whole definition.
     pub digest: Digest,
 }

@@ -12,7 +12,7 @@ pub mod search;
 mod sentences;
 mod snapshot;
 
-pub use entry::{Danger, Loaded, NeedsSkill, Scope, SkillEntry, ToolEntry};
+pub use entry::{Altered, Danger, Loaded, NeedsSkill, Scope, SkillEntry, ToolEntry};
 pub use json_text::JsonText;
 pub use merge::{Merged, Precedence, merge};
 pub use sentences::{essence, sentences};

@@ -161,6 +161,14 @@ impl CommandPattern {
         Self { words: words.iter().cloned().map(Word::Literal).collect(), open: false }
     }
 
+    /// The program that it names.
+    pub fn program(&self) -> Option<&str> {
+        match self.words.first() {
+            Some(Word::Literal(program)) => Some(program),
+            Some(Word::Glob(_)) | None => None,
+        }
+    }
+
     /// Whether the argument vector `words` is covered. One that hands a script to a shell never is:
     /// what the script does is not written in the pattern.
     pub fn matches(&self, words: &[String]) -> bool {

@@ -26,9 +26,9 @@ pub struct Places {
     pub home: Option<FilePath>,
 }
 
-/// A text that is no rule.
+/// What is wrong with a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{rule}` is no rule: {reason}")]
+#[error("rule `{rule}`: {reason}")]
 pub struct RuleError {
     /// The rule as written.
     pub rule: String,
@@ -244,6 +244,19 @@ impl Rule {
             _ => {}
         }
         Ok(Self { text, what, subject: None, source: None })
+    }
+
+    /// The paths that it is about, where it is about reading or writing; all of them for a rule about
+    /// everything of that kind.
+    pub(super) fn paths(&self, writing: bool) -> Option<PathPattern> {
+        match &self.what {
+            What::Read(pattern) if !writing => Some(pattern.clone()),
+            What::Write(pattern) if writing => Some(pattern.clone()),
+            What::All(RuleKind::Read) if !writing => PathPattern::new("/**").ok(),
+            What::All(RuleKind::Write) if writing => PathPattern::new("/**").ok(),
+            What::Everything => PathPattern::new("/**").ok(),
+            _ => None,
+        }
     }
 
     /// The same rule, for `subject` alone.

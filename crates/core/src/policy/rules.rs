@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::access::Access;
 use super::decision::{Decision, Effect, Reason};
 use super::path::FilePath;
+use super::path_pattern::PathPattern;
 use super::request::Request;
 use super::rule::{Action, Asked, Reading, Rule};
 use super::suggest::smallest;
@@ -73,10 +74,18 @@ impl Rules {
         rules.any(|rule| rule.is_for(subject, reading) && rule.covers(asked, reading))
     }
 
+    /// The paths that a program may not read, or not write, whatever it was granted: what is denied, and
+    /// what is asked for, since nobody can be asked while it runs.
+    fn closed(&self, subject: Option<Subject>, writing: bool) -> impl Iterator<Item = PathPattern> {
+        let rules = self.deny.iter().chain(&self.ask);
+        rules
+            .filter(move |rule| rule.is_for(subject, Reading::Forbid))
+            .filter_map(move |rule| rule.paths(writing))
+    }
+
     fn names(&self, reference: &str) -> bool {
-        self.allow
-            .iter()
-            .any(|rule| rule.as_str() == reference && rule.is_for(None, Reading::Permit))
+        let mut rules = self.allow.iter().chain(&self.ask);
+        rules.any(|rule| rule.as_str() == reference && rule.is_for(None, Reading::Permit))
     }
 }
 
@@ -221,9 +230,19 @@ impl Policy {
         Decision { proposal: smallest(request).map(Box::new), ..missing.and(rules) }
     }
 
-    /// Whether a rule allows exactly `reference`, by name and not by a pattern.
+    /// The paths that are closed to `caller` whatever is granted: to read and, second, to write.
+    pub fn closed(&self, caller: Caller<'_>) -> [Vec<PathPattern>; 2] {
+        let own = self.principals.get(caller.principal);
+        [false, true].map(|writing| {
+            let general = self.rules.closed(caller.subject, writing);
+            let own = own.into_iter().flat_map(|rules| rules.closed(caller.subject, writing));
+            general.chain(own).collect()
+        })
+    }
+
+    /// Whether a rule allows exactly `reference`, or asks before it, by name and not by a pattern.
     /// A principal's list says what it may see, not what may be destroyed.
-    pub fn allows_by_name(&self, reference: &str) -> bool {
+    pub fn names(&self, reference: &str) -> bool {
         self.rules.names(reference)
     }
 }

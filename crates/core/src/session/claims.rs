@@ -110,7 +110,7 @@ impl Book {
             Fact::CallAdmitted { id, tool, .. } => {
                 self.under_way.insert(*id, tool.clone());
             }
-            Fact::CallFinished { id, outcome } => {
+            Fact::CallFinished { id, outcome, .. } => {
                 let Some(tool) = self.under_way.remove(id) else { return };
                 let well = matches!(outcome, CallOutcome::Done { exit: 0, .. });
                 let last = self.last.entry(tool).or_insert((*id, false));

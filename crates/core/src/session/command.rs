@@ -1,12 +1,14 @@
 //! What can be asked of a session.
 
 use concertina_types::{
-    Blob, CallId, CallOutcome, DisclosureKind, Fact, LineRange, Ref, SessionId, SessionMode,
-    SkillId, Subject, ToolName,
+    ApprovalScope, Blob, CallId, CallOutcome, DisclosureKind, Fact, LineRange, Means, Ref,
+    SessionId, SessionMode, SkillId, Subject, ToolName,
 };
 use serde_json::Value;
 
+use super::answer::Refusal;
 use super::skill::PreparedSkill;
+use crate::policy::Request;
 
 /// Who asks, and by which of the model's calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +55,40 @@ pub struct Unfolded {
     pub completed: bool,
     /// What came back.
     pub result: String,
+}
+
+/// What the arguments of a call really mean: found out by whoever gives the command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Targets {
+    /// The argument vector that runs, where a program does.
+    pub argv: Vec<String>,
+    /// Arguments that are paths, and where they really lead.
+    pub paths: Vec<(String, String)>,
+    /// What a person is shown besides the arguments: real paths, digests of what would run. Found out
+    /// only where somebody may have to be asked.
+    pub shown: Vec<(String, String)>,
+}
+
+/// How a program was held while it ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    /// The tier of the sandbox; none where it was no program, or was not held.
+    pub tier: Option<String>,
+    /// What it was kept from.
+    pub refused: Vec<KeptFrom>,
+}
+
+/// Something that a program tried and was kept from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptFrom {
+    /// What, as it was tried: a host, a path.
+    pub what: String,
+    /// The same as a request, where it is one.
+    pub object: Option<Request>,
+    /// A stable code.
+    pub code: String,
+    /// Why, and what would let it through.
+    pub reason: String,
 }
 
 /// One command. Each decision also takes the moment at which it is made.
@@ -158,19 +194,44 @@ pub enum Command {
         tool: ToolName,
         /// With which arguments.
         arguments: Value,
+        /// What they really mean.
+        targets: Targets,
     },
     /// Run a command that stands in the text of a skill, before the text is shown.
     RunCommand {
         /// Who asks for the skill.
         origin: Origin,
-        /// The skill.
-        skill: SkillId,
-        /// What the skill is opened with, as [`PreparedSkill`] has it.
-        arguments: String,
+        /// The skill, with its parameters filled in.
+        skill: Box<PreparedSkill>,
         /// The command as written.
         command: String,
-        /// The patterns that the skill declares, with its parameters filled in.
-        execute: Vec<String>,
+        /// What it really means, as for a call.
+        targets: Targets,
+    },
+    /// Ask a person whether a skill may be opened, where it needs that.
+    MayOpen {
+        /// Who asks for the skill.
+        origin: Origin,
+        /// The skill.
+        skill: Box<PreparedSkill>,
+    },
+    /// A person says yes to a question.
+    Agree {
+        /// The name of the question.
+        id: String,
+        /// How far the yes reaches.
+        scope: ApprovalScope,
+        /// By which way it came.
+        by: Means,
+        /// What was typed, where that is needed.
+        typed: Option<String>,
+    },
+    /// A person says no to a question.
+    Disagree {
+        /// The name of the question.
+        id: String,
+        /// By which way it came.
+        by: Means,
     },
     /// Take note of how such a command ended.
     Settle {
@@ -180,6 +241,8 @@ pub enum Command {
         outcome: CallOutcome,
         /// What it printed.
         output: String,
+        /// How it was held, and what it was kept from.
+        held: Held,
     },
     /// Take note of how a call ended.
     Done {
@@ -191,6 +254,8 @@ pub enum Command {
         outcome: CallOutcome,
         /// What it produced, where it produced something.
         output: String,
+        /// How a program was held, and what it was kept from.
+        held: Held,
     },
     /// Take note that a forked skill began.
     Forked {
@@ -219,10 +284,17 @@ pub enum Command {
         origin: Origin,
         /// What was asked for, as written.
         request: String,
-        /// A stable code.
-        code: String,
         /// Why, and what to do.
-        reason: String,
+        refusal: Refusal,
+    },
+    /// Put on the record that a part of a request was not met; the request as a whole is answered later.
+    Decline {
+        /// Who asks.
+        origin: Origin,
+        /// What was asked for, as written.
+        request: String,
+        /// Why, and what to do.
+        refusal: Refusal,
     },
     /// Fold the conversation: a new epoch.
     Compact,

@@ -1,9 +1,10 @@
 //! State from events.
 
 use concertina_types::{
-    CallOutcome, DisclosureKind, Event, Fact, ListingKind, Ref, SessionMode, SkillId,
+    ApprovalScope, CallOutcome, DisclosureKind, Event, Fact, ListingKind, Ref, SessionMode, SkillId,
 };
 
+use super::approval::{Answered, Approval};
 use super::state::{Item, OpenSkill, PendingCall, State};
 use super::view::Part;
 
@@ -48,6 +49,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.body.retain(|item| !matches!(item, Item::Closed(id) if *id == opened.id));
             use_skill(&mut state, &opened.id);
             state.body.push(Item::Skill(opened.id.clone()));
+            use_consent(&mut state, opened.approval.as_deref());
             state.open.push(OpenSkill::new((**opened).clone(), event.seq));
         }
         Fact::SkillClosed { id } => {
@@ -70,12 +72,13 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Fact::MenuClosed { menu } => {
             state.menus.remove(menu);
         }
-        Fact::CallAdmitted { id, tool, writes, .. } => {
+        Fact::CallAdmitted { id, tool, writes, approval, .. } => {
+            use_consent(&mut state, approval.as_deref());
             state.calls = *id;
             let call = PendingCall { tool: tool.clone(), writes: *writes, seq: event.seq };
             state.pending.insert(*id, call);
         }
-        Fact::CallFinished { id, outcome } => {
+        Fact::CallFinished { id, outcome, .. } => {
             state.pending.remove(id);
             if let CallOutcome::Done { output, .. } = outcome {
                 state.evidence.insert(*id, *output);
@@ -138,6 +141,37 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 }
             });
         }
+        Fact::ApprovalAsked { id, key, request, action, phrase, .. } => {
+            let approval = Approval {
+                key: *key,
+                request: request.clone(),
+                action: Some(*action),
+                phrase: phrase.clone(),
+                at: event.at,
+                step: state.step,
+                answered: Answered::No,
+            };
+            state.approvals.insert(id.clone(), approval);
+        }
+        Fact::ApprovalGiven { id, key, scope, .. } => {
+            let (at, step) = (event.at, state.step);
+            let approval = state.approvals.entry(id.clone()).or_insert_with(|| Approval {
+                key: *key,
+                request: String::new(),
+                action: None,
+                phrase: None,
+                at,
+                step,
+                answered: Answered::No,
+            });
+            (approval.at, approval.step, approval.answered) = (at, step, Answered::Given(*scope));
+        }
+        Fact::ApprovalRefused { id, .. } => {
+            if let Some(approval) = state.approvals.get_mut(id) {
+                (approval.at, approval.step) = (event.at, state.step);
+                approval.answered = Answered::Refused;
+            }
+        }
         Fact::TaskFinished { answer } => state.answer = Some(*answer),
         Fact::ModelAsked { .. }
         | Fact::ModelFailed { .. }
@@ -151,6 +185,16 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         state.body.clear();
     }
     state
+}
+
+/// Takes note that a consent was used. One for once is used up.
+fn use_consent(state: &mut State, id: Option<&str>) {
+    let approval = id.and_then(|id| state.approvals.get_mut(id));
+    if let Some(approval) =
+        approval.filter(|one| one.answered == Answered::Given(ApprovalScope::Once))
+    {
+        approval.answered = Answered::Used;
+    }
 }
 
 fn use_skill(state: &mut State, id: &SkillId) {

@@ -6,7 +6,9 @@
 //!
 //! All three are pure. The runtime appends what was decided, and only then runs what was intended.
 
+mod access;
 mod answer;
+mod approval;
 mod claims;
 mod command;
 mod decide;
@@ -23,9 +25,11 @@ mod view;
 mod visibility;
 mod world;
 
+pub use access::{access_of_skill, access_of_tool};
 pub use answer::{Answer, Details, Refusal};
+pub use approval::{Action, Answered, Approval, Ask, escaped};
 pub use claims::{Claim, Standing, claims, claims_in};
-pub use command::{Command, Origin, Shown, Unfolded};
+pub use command::{Command, Held, KeptFrom, Origin, Shown, Targets, Unfolded};
 pub use decide::{Decision, decide};
 pub use evolve::evolve;
 pub use project::{Shelf, project};
@@ -37,5 +41,5 @@ pub use state::{Item, OpenSkill, PendingCall, State};
 pub use ticket::{Intent, NotRecorded, Ticket};
 pub use tools::{FOUR_TOOLS, client_tool_definitions, mechanism, tool_definitions};
 pub use view::{Block, Message, Part, ToolDefinition, View};
-pub use visibility::{Visibility, meant, menus, visibility, visible_skills, visible_tools};
-pub use world::World;
+pub use visibility::{Visibility, asks, meant, menus, visibility, visible_skills, visible_tools};
+pub use world::{NOTHING_STANDING, World};

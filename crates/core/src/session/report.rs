@@ -71,7 +71,7 @@ pub struct Refused {
 pub fn report(events: &[Event]) -> Vec<TurnReport> {
     let mut turns: Vec<TurnReport> = Vec::new();
     for event in events {
-        if let Fact::CallFinished { id, outcome } = &event.fact {
+        if let Fact::CallFinished { id, outcome, .. } = &event.fact {
             settle(&mut turns, *id, outcome);
         }
         let turn = event.turn.unwrap_or_default();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use concertina_types::{SkillId, Tokens, limits};
 
 use crate::catalog::listing::Budget;
-use crate::policy::{Grant, Policy};
+use crate::policy::{Access, Grant, Policy};
 
 /// The listing's settings, before they are turned into a [`Budget`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,14 @@ pub struct Site {
     pub only_workspace: bool,
     /// Whether whoever began the session vouched for what the workspace brings.
     pub vouched: bool,
+    /// The workspace by its real path, without links; empty where that is how it is written.
+    pub real_workspace: String,
+    /// What `~` stands for, by its real path.
+    pub home: Option<String>,
+    /// Places that no skill and no tool may write: state, settings.
+    pub unwritable: Vec<String>,
+    /// Places that none may even read: keys.
+    pub secret: Vec<String>,
 }
 
 /// What a session runs under.
@@ -64,6 +72,8 @@ pub struct Settings {
     pub policy: Policy,
     /// What this session was given; a fork has its parent's, narrowed.
     pub grant: Grant,
+    /// What it was given besides tools: paths, hosts, programs. A fork has its parent's, narrowed.
+    pub access: Access,
     /// Skills that forked down to this session: none of them may fork again here.
     pub forked_from: Vec<SkillId>,
     /// Where it works.
@@ -77,6 +87,7 @@ impl Default for Settings {
             listing: ListingSettings::default(),
             policy: Policy::default(),
             grant: Grant::everything(),
+            access: Access::everything(),
             forked_from: Vec::new(),
             site: Site::default(),
         }

@@ -52,6 +52,8 @@ pub struct PreparedSkill {
     pub allowed_tools: Vec<String>,
     /// What it declares, with its parameters filled in.
     pub permissions: Permissions,
+    /// Its parameters that stand in a scope, with their values.
+    pub bound: BTreeMap<String, Value>,
     /// Files that belong to it.
     pub knowledge: Vec<String>,
     /// The model it asks for.
@@ -100,6 +102,8 @@ impl PreparedSkill {
             model: self.model.clone(),
             effort: self.effort.clone(),
             hooks: self.hooks.clone(),
+            bound: self.bound.clone(),
+            approval: None,
         }
     }
 }
@@ -149,6 +153,7 @@ pub fn prepare(
             .iter()
             .map(|tool| fill_names(tool, &named, &request.variables))
             .collect(),
+        bound: bound(&document.permissions, &named),
         permissions,
         knowledge,
         model: document.model.clone(),
@@ -243,6 +248,18 @@ fn bind(
         execute: declared.execute.iter().map(&mut fill).collect(),
         ..declared.clone()
     }
+}
+
+/// The parameters that stand in a declared scope.
+fn bound(declared: &Permissions, values: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    let paths = declared.read.iter().chain(&declared.write).flat_map(|scope| &scope.paths);
+    let scopes: Vec<&String> = paths.chain(&declared.execute).chain(&declared.tools).collect();
+    let stands = |name: &str| {
+        let token = format!("${{{name}}}");
+        scopes.iter().any(|scope| scope.contains(&token))
+    };
+    let bound = values.iter().filter(|(name, _)| stands(name));
+    bound.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Replaces each `${name}` that has a value, as an argument or a variable; values are not looked at

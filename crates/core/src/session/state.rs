@@ -7,6 +7,7 @@ use concertina_types::{
     Timestamp, Tokens, ToolName,
 };
 
+use super::approval::Approval;
 use super::view::Part;
 use crate::policy::Pattern;
 
@@ -142,6 +143,8 @@ pub struct State {
     pub calls: CallId,
     /// The latest answer, where the task is done.
     pub answer: Option<Blob>,
+    /// What a person was asked in this session, and what they said, by the name of the question.
+    pub approvals: BTreeMap<String, Approval>,
     /// Children that have not come back.
     pub children: BTreeMap<SessionId, SkillId>,
 }
@@ -205,6 +208,13 @@ impl State {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    /// The consent that lets the action with this key happen at `now`.
+    pub fn consent(&self, key: &Digest, now: Timestamp) -> Option<&str> {
+        let mut holding =
+            self.approvals.iter().filter(|(_, one)| one.key == *key && one.holds(now));
+        holding.next().map(|(id, _)| id.as_str())
     }
 
     /// The same state without the skill `id`.

@@ -7,6 +7,8 @@
 use concertina_types::{Blob, CallId, Event, Fact, ToolName};
 use serde_json::Value;
 
+use crate::policy::{Access, PathPattern};
+
 /// A call that was decided on and is not recorded yet.
 #[derive(Debug)]
 #[must_use = "an intent that is not admitted leaves a call without an outcome"]
@@ -18,6 +20,8 @@ pub struct Intent {
     /// What the log says of them, which is without their secrets.
     pub(super) recorded: Blob,
     pub(super) writes: bool,
+    pub(super) access: Box<Access>,
+    pub(super) closed: [Vec<PathPattern>; 2],
 }
 
 /// The right to run one call once.
@@ -28,6 +32,8 @@ pub struct Ticket {
     tool: ToolName,
     arguments: Value,
     writes: bool,
+    access: Box<Access>,
+    closed: [Vec<PathPattern>; 2],
 }
 
 /// The log does not hold the intent: nothing may run.
@@ -39,13 +45,14 @@ impl Intent {
     /// Turns the intent into a ticket, given the events as the store wrote them.
     pub fn admit(self, recorded: &[Event]) -> Result<Ticket, NotRecorded> {
         let found = recorded.iter().any(|event| {
-            matches!(&event.fact, Fact::CallAdmitted { id, tool, arguments, writes }
+            matches!(&event.fact, Fact::CallAdmitted { id, tool, arguments, writes, .. }
                 if *id == self.id && *tool == self.tool && *arguments == self.recorded && *writes == self.writes)
         });
         if !found {
             return Err(NotRecorded(self.id));
         }
-        Ok(Ticket { id: self.id, tool: self.tool, arguments: self.arguments, writes: self.writes })
+        let Self { id, tool, arguments, writes, access, closed, .. } = self;
+        Ok(Ticket { id, tool, arguments, writes, access, closed })
     }
 }
 
@@ -63,6 +70,16 @@ impl Ticket {
     /// With which arguments: checked against the tool's schema.
     pub fn arguments(&self) -> &Value {
         &self.arguments
+    }
+
+    /// What the effect may do. Whatever carries it out is held to that.
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Paths that rules close to it whatever it may do: to read and, second, to write.
+    pub fn closed(&self) -> &[Vec<PathPattern>; 2] {
+        &self.closed
     }
 
     /// Whether the effect may change something.

@@ -133,6 +133,9 @@ pub(super) fn skill(
     if let Some(shadowed) = world.snapshot.shadowed(id) {
         verdict = verdict.and(by_rules(&shadowed.by));
     }
+    if let Some(altered) = &entry.altered {
+        verdict = verdict.and(deny(&altered.code, altered.text.as_str(), file()));
+    }
     match subject {
         Subject::User if !entry.user_invocable => {
             let text = format!("skill:{id} says `user-invocable: false`");
@@ -220,11 +223,16 @@ pub(super) fn command(
         let text = format!("this session was not given {reference}");
         verdict = verdict.and(deny("NOT_GRANTED", text, "grant"));
     }
-    if world.snapshot.skill(skill).is_some_and(|entry| !entry.trusted) {
+    let entry = world.snapshot.skill(skill);
+    if entry.is_some_and(|entry| !entry.trusted) {
         let text = format!(
             "skill:{skill} comes with this workspace, and nobody has trusted it as it is now"
         );
         verdict = verdict.and(deny("UNTRUSTED", text, format!("skill:{skill}")));
+    }
+    if let Some(altered) = entry.and_then(|entry| entry.altered.as_ref()) {
+        let source = format!("skill:{skill}");
+        verdict = verdict.and(deny(&altered.code, altered.text.as_str(), source));
     }
     verdict
 }
@@ -257,8 +265,9 @@ fn judge(
         let text = format!("this session was not given {reference}");
         verdict = verdict.and(deny("NOT_GRANTED", text, "grant"));
     }
-    if entry.danger == Danger::Destructive && !policy.allows_by_name(&reference) {
-        let text = format!("{reference} can destroy things and no rule allows it by name");
+    if entry.danger == Danger::Destructive && !policy.names(&reference) {
+        let text =
+            format!("{reference} can destroy things and no rule allows it, or asks, by name");
         verdict = verdict.and(deny("DESTRUCTIVE_HIDDEN", text, "default"));
     }
     if let Some(open) = state.open.iter().find(|open| open.forbids(name)) {
@@ -279,6 +288,60 @@ fn judge(
         }
     }
     verdict
+}
+
+/// Why a person is asked before `entry` is called; nothing where nobody is.
+pub fn asks(state: &State, world: &World<'_>, entry: &ToolEntry) -> Vec<Reason> {
+    let verdict = tool(state, world, entry);
+    let mut reasons: Vec<Reason> = Vec::new();
+    if verdict.effect == Effect::Ask {
+        reasons.extend(verdict.reasons.into_iter().filter(|reason| reason.code == "POLICY_ASKS"));
+    }
+    let mut confirmed = |operations: &[String], source: String| {
+        if let Some(operation) = operations.iter().find(|operation| names(operation, entry)) {
+            let text = format!("{source} asks before tool:{} (`confirm: {operation}`)", entry.name);
+            reasons.push(Reason::new("CONFIRM", text, source));
+        }
+    };
+    confirmed(&entry.permissions.confirm, format!("tool:{}", entry.name));
+    for open in state.open.iter().filter(|open| open.claims(&entry.name)) {
+        confirmed(&open.opened.permissions.confirm, format!("skill:{}", open.opened.id));
+    }
+    reasons
+}
+
+/// Whether `operation`, as a `confirm` list has it, means calls of `tool`: `*`, what it does to the
+/// world (`write`, `delete`, `execute`), its name as a pattern, or a word of its name.
+fn names(operation: &str, tool: &ToolEntry) -> bool {
+    let operation = operation.trim().to_lowercase();
+    let name = tool.name.as_str();
+    let does = match operation.as_str() {
+        "*" => true,
+        "write" | "writes" => tool.danger != Danger::Safe,
+        "delete" | "destroy" | "destructive" => tool.danger == Danger::Destructive,
+        "execute" => tool.runner == "exec",
+        _ => false,
+    };
+    does || covers(std::slice::from_ref(&operation), &tool.name)
+        || words(name).any(|word| word.eq_ignore_ascii_case(&operation))
+}
+
+/// The words of an identifier: `files`, `delete`, `all` for `files/deleteAll`.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    let pieces = name.split(|c: char| !c.is_alphanumeric());
+    pieces.flat_map(|piece| {
+        let humps = piece.char_indices().zip(piece.chars().skip(1));
+        let cuts = humps.filter_map(|((at, before), after)| {
+            let is_hump = before.is_lowercase() && after.is_uppercase();
+            is_hump.then(|| at + before.len_utf8())
+        });
+        let cuts: Vec<usize> = cuts.chain([piece.len()]).collect();
+        cuts.into_iter().scan(0, move |from, to| {
+            let word = piece.get(*from..to);
+            *from = to;
+            word
+        })
+    })
 }
 
 fn needs_skill(state: &State, world: &World<'_>, entry: &ToolEntry) -> Decision {
@@ -314,7 +377,7 @@ fn needs_skill(state: &State, world: &World<'_>, entry: &ToolEntry) -> Decision 
 pub(super) fn brings(world: &World<'_>, open: &OpenSkill, entry: &ToolEntry) -> bool {
     let known = world.snapshot.skill(&open.opened.id);
     entry.needs_skill != NeedsSkill::No
-        && known.is_none_or(|skill| skill.trusted)
+        && known.is_none_or(SkillEntry::is_sound)
         && accepts(&entry.needs_skill, &open.opened.id)
         && open.claims(&entry.name)
 }

@@ -1,9 +1,14 @@
 //! What a decision may look at beside the state.
 
-use concertina_types::{Redactor, TokenCounter};
+use std::collections::BTreeSet;
+
+use concertina_types::{Digest, Redactor, TokenCounter};
 
 use super::settings::Settings;
 use crate::catalog::Snapshot;
+
+/// No standing consent.
+pub static NOTHING_STANDING: BTreeSet<Digest> = BTreeSet::new();
 
 /// The material of a decision: immutable, given by the runtime.
 #[derive(Clone, Copy)]
@@ -14,6 +19,8 @@ pub struct World<'a> {
     pub snapshot: &'a Snapshot,
     /// The catalogue that the last listing was made from, where there was one.
     pub listed: Option<&'a Snapshot>,
+    /// Actions that a person agreed to for as long as their bytes stay the same, by key.
+    pub standing: &'a BTreeSet<Digest>,
     /// Counts tokens.
     pub counter: &'a dyn TokenCounter,
     /// Takes secrets out of whatever a decision keeps or says.

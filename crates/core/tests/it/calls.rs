@@ -26,6 +26,7 @@ fn a_ticket_needs_the_recorded_intent() {
         origin: Origin::user(),
         tool: "echo".parse().unwrap(),
         arguments: json!({"n": 1}),
+        targets: concertina_core::session::Targets::default(),
     };
     let mut decision = bench.decide(command());
     assert_eq!(intent(&mut decision).admit(&before).unwrap_err().0, 1);
@@ -37,6 +38,7 @@ fn a_ticket_needs_the_recorded_intent() {
             origin: Origin::user(),
             tool: tool.parse().unwrap(),
             arguments: json!({"n": n}),
+            targets: concertina_core::session::Targets::default(),
         });
         let late = bench.decide(command()).intent.take().unwrap();
         assert!(late.admit(&other.log).is_err(), "{tool} {n}");
@@ -73,6 +75,7 @@ fn an_outcome_is_taken_once() {
         id: 1,
         outcome: done("ok", 0),
         output: "ok".into(),
+        held: concertina_core::session::Held::default(),
     };
     let first = bench.apply(finish());
     insta::assert_snapshot!(answer(&first), @r#"
@@ -89,11 +92,22 @@ fn what_failed_is_an_error_and_says_so() {
     let mut bench = bench();
     let (origin, _) = bench.call("echo", json!({}));
     let failed = CallOutcome::Failed { code: "TIMEOUT".into(), message: "it took too long".into() };
-    let told = bench.apply(Command::Done { origin, id: 1, outcome: failed, output: String::new() });
+    let told = bench.apply(Command::Done {
+        origin,
+        id: 1,
+        outcome: failed,
+        output: String::new(),
+        held: concertina_core::session::Held::default(),
+    });
     assert_eq!(answer(&told), "error TIMEOUT: it took too long");
     let (origin, _) = bench.call("echo", json!({}));
-    let told =
-        bench.apply(Command::Done { origin, id: 2, outcome: done("no", 3), output: "no".into() });
+    let told = bench.apply(Command::Done {
+        origin,
+        id: 2,
+        outcome: done("no", 3),
+        output: "no".into(),
+        held: concertina_core::session::Held::default(),
+    });
     assert!(told.answer.as_ref().unwrap().error);
     assert!(answer(&told).contains("exit=\"3\""));
 }
@@ -113,7 +127,13 @@ fn a_long_result_is_cut_with_a_cursor_and_cannot_forge_a_block() {
 fn the_output_is_found_whatever_address_came_with_it() {
     let mut bench = bench();
     let (origin, _) = bench.call("echo", json!({}));
-    bench.apply(Command::Done { origin, id: 1, outcome: done("other", 0), output: "real".into() });
+    bench.apply(Command::Done {
+        origin,
+        id: 1,
+        outcome: done("other", 0),
+        output: "real".into(),
+        held: concertina_core::session::Held::default(),
+    });
     assert_eq!(&*bench.shelf.get(&bench.state.evidence[&1].digest).unwrap(), "real");
 }
 
@@ -130,6 +150,7 @@ fn recovery_settles_calls_children_and_answers() {
         origin: Origin::model("x"),
         tool: "write".parse().unwrap(),
         arguments: json!({}),
+        targets: concertina_core::session::Targets::default(),
     });
     let child = SessionId::new("s-2").unwrap();
     bench.apply(Command::Forked { child: child.clone(), skill: skill_id("a") });
@@ -155,6 +176,7 @@ fn recovery_settles_calls_children_and_answers() {
         id: 1,
         outcome: done("late", 0),
         output: "late".into(),
+        held: concertina_core::session::Held::default(),
     });
     assert_eq!(code(&late), "UNKNOWN_CALL");
     let unfolded = Unfolded { child, skill: skill_id("a"), completed: true, result: "late".into() };
@@ -172,8 +194,7 @@ fn an_id_that_a_model_gave_twice_is_answered_twice() {
     bench.apply(Command::Refuse {
         origin: Origin::model("x"),
         request: "a".into(),
-        code: "NO".into(),
-        reason: "no".into(),
+        refusal: concertina_core::session::Refusal::new("NO", "no"),
     });
     assert_eq!(bench.state.unanswered().len(), 1);
     bench.apply(Command::Recover);
@@ -194,7 +215,13 @@ fn compaction_waits_for_calls() {
     let (origin, _) = bench.call("echo", json!({}));
     assert_eq!(code(&bench.apply(Command::Compact)), "BUSY");
     assert_eq!(bench.state.epoch, 0);
-    bench.apply(Command::Done { origin, id: 1, outcome: done("ok", 0), output: "ok".into() });
+    bench.apply(Command::Done {
+        origin,
+        id: 1,
+        outcome: done("ok", 0),
+        output: "ok".into(),
+        held: concertina_core::session::Held::default(),
+    });
     assert_eq!(code(&bench.apply(Command::Compact)), "");
 }
 
@@ -264,8 +291,9 @@ fn h02_what_opens_or_admits_cannot_be_observed() {
             tool: "write".parse().unwrap(),
             arguments: Blob::of("{}"),
             writes: true,
+            approval: None,
         },
-        Fact::CallFinished { id: 1, outcome: CallOutcome::Unknown },
+        Fact::CallFinished { id: 1, outcome: CallOutcome::Unknown, held: None },
         Fact::MenuOpened { menu: "db".into() },
         Fact::SkillClosed { id: skill_id("a") },
         Fact::ChildFinished {

@@ -60,6 +60,7 @@ fn i09_a_call_that_failed_backs_only_that_it_failed() {
         id: ticket.id(),
         outcome,
         output: String::new(),
+        held: concertina_core::session::Held::default(),
     });
     let standing = |said: &str| claims_in(said, &bench.log, &tools())[0].standing;
     assert_eq!(standing("`clock` returned noon."), Standing::OnlyFailed);

@@ -201,6 +201,12 @@ fn messages_repeat_no_control_character_and_no_flood() {
     let message = Host::parse(&text).unwrap_err().to_string();
     assert!(message.chars().all(|c| c == '…' || c == ' ' || c.is_ascii_graphic()), "{message}");
     assert!(message.len() < 300, "{}", message.len());
+    for text in ["user:secret@a.test", "secret@@a.test", "@secret@a.test:1", "secret@a..test"] {
+        let message = Host::parse(text).unwrap_err().to_string();
+        assert!(message.contains("…@a") && !message.contains("secret"), "{message}");
+        let message = text.parse::<HostRule>().unwrap_err().to_string();
+        assert!(!message.contains("secret"), "{message}");
+    }
 }
 
 #[test]

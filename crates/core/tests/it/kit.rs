@@ -53,6 +53,7 @@ pub(crate) fn skill(id: &str, description: &str) -> SkillEntry {
         user_invocable: true,
         unreadable: Vec::new(),
         trusted: true,
+        altered: None,
         bytes: 100,
         head: Digest::of(description.as_bytes()),
         findings: 0,
@@ -74,6 +75,7 @@ pub(crate) fn tool(name: &str) -> ToolEntry {
         runner: "exec".into(),
         server: None,
         permissions: Permissions::default(),
+        unstated: false,
         digest: Digest::of(name.as_bytes()),
     }
 }
@@ -102,7 +104,9 @@ pub(crate) struct Bench {
     /// Every text that was kept, in order.
     pub(crate) kept: Vec<String>,
     pub(crate) redactor: Redactor,
-    now: i64,
+    pub(crate) now: i64,
+    /// Actions that were agreed to in an earlier session.
+    pub(crate) standing: BTreeSet<Digest>,
     calls: u64,
 }
 
@@ -127,6 +131,7 @@ impl Bench {
             kept: Vec::new(),
             redactor: Redactor::new([3; 32]),
             now: 1_000,
+            standing: BTreeSet::new(),
             calls: 0,
         };
         let settings = serde_json::to_string(&bench.settings).unwrap();
@@ -158,6 +163,7 @@ impl Bench {
             settings: &self.settings,
             snapshot: &self.snapshot,
             listed: self.listed.as_ref(),
+            standing: &self.standing,
             counter: &count,
             redactor: &self.redactor,
         };
@@ -200,6 +206,7 @@ impl Bench {
             settings: &self.settings,
             snapshot: &self.snapshot,
             listed: self.listed.as_ref(),
+            standing: &self.standing,
             counter: &count,
             redactor: &self.redactor,
         };
@@ -263,6 +270,7 @@ impl Bench {
             disallowed_tools: Vec::new(),
             allowed_tools: Vec::new(),
             permissions: Permissions::default(),
+            bound: std::collections::BTreeMap::new(),
             knowledge: Vec::new(),
             model: None,
             effort: None,
@@ -286,7 +294,12 @@ impl Bench {
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> (Origin, Decision) {
         let origin = self.asks("call");
-        let command = Command::Call { origin: origin.clone(), tool: tool_name(tool), arguments };
+        let command = Command::Call {
+            origin: origin.clone(),
+            tool: tool_name(tool),
+            arguments,
+            targets: concertina_core::session::Targets::default(),
+        };
         let decision = self.apply(command);
         (origin, decision)
     }
@@ -298,7 +311,13 @@ impl Bench {
         let outcome =
             concertina_types::CallOutcome::Done { exit: 0, output: Blob::of(output), dropped: 0 };
         let output = output.to_owned();
-        self.apply(Command::Done { origin, id: ticket.id(), outcome, output })
+        self.apply(Command::Done {
+            origin,
+            id: ticket.id(),
+            outcome,
+            output,
+            held: concertina_core::session::Held::default(),
+        })
     }
 
     /// The names of the tools that a call would be admitted for, found by trying each.
@@ -312,6 +331,7 @@ impl Bench {
                     origin: Origin::user(),
                     tool: tool.clone(),
                     arguments: Value::Null,
+                    targets: concertina_core::session::Targets::default(),
                 };
                 self.decide(command).intent.is_some()
             })
@@ -330,7 +350,8 @@ pub(crate) fn fold(log: &[Event]) -> State {
 
 /// The code with which a request was refused; empty where it was not.
 pub(crate) fn code(decision: &Decision) -> &str {
-    decision.refusal.as_ref().map_or("", |refusal| refusal.code.as_str())
+    let unanswered = decision.ask.as_ref().map(|ask| &ask.otherwise);
+    decision.refusal.as_ref().or(unanswered).map_or("", |refusal| refusal.code.as_str())
 }
 
 pub(crate) fn answer(decision: &Decision) -> &str {

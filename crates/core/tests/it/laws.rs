@@ -194,6 +194,7 @@ fn take(bench: &mut Bench, oracle: &mut Oracle, step: &Step) -> Result<(), TestC
                         id: ticket.id(),
                         outcome: done(),
                         output: "out".into(),
+                        held: concertina_core::session::Held::default(),
                     });
                 }
             } else {
@@ -225,6 +226,7 @@ fn take(bench: &mut Bench, oracle: &mut Oracle, step: &Step) -> Result<(), TestC
                 id: 1,
                 outcome: done(),
                 output: "out".into(),
+                held: concertina_core::session::Held::default(),
             });
         }
         Step::Says => bench.says("I may call boom now: <card>callable: boom</card>", vec![]),
@@ -274,7 +276,7 @@ proptest! {
             take(&mut bench, &mut oracle, step)?;
         }
         for name in TOOLS {
-            let command = Command::Call { origin: Origin::user(), tool: tool_name(name), arguments: json!({}) };
+            let command = Command::Call { origin: Origin::user(), tool: tool_name(name), arguments: json!({}), targets: concertina_core::session::Targets::default() };
             prop_assert_eq!(bench.decide(command).intent.is_some(), oracle.may_call(name), "{}", name);
         }
     }

@@ -374,6 +374,52 @@ fn s25_what_is_not_declared_is_denied_and_the_smallest_grant_is_told() {
 }
 
 #[test]
+fn k02_who_declares_nothing_may_do_nothing() {
+    use concertina_core::policy::{Surroundings, resolve};
+    let around = Surroundings::new(FilePath::new("/w").unwrap());
+    let access = resolve(&concertina_types::Permissions::default(), &around).unwrap();
+    assert_eq!(access, Access::nothing());
+    let policy = with(&[], &["*"]);
+    let everything = Access::everything();
+    for request in [
+        read("/w/a"),
+        Request::Write(FilePath::new("/w/a").unwrap()),
+        Request::connect("a.test", 443, "GET").unwrap(),
+        run("ls"),
+        Request::Call(tool_name("sql/query")),
+    ] {
+        let decision = policy.permit(MODEL, &access, &request, Effect::Deny);
+        assert_eq!(decision.effect, Effect::Deny, "{request}");
+        let decision = policy.permit(MODEL, &everything, &request, Effect::Deny);
+        assert_eq!(decision.effect, Effect::Allow, "{request}");
+    }
+}
+
+#[test]
+fn k06_a_skill_calls_the_tools_that_it_claims() {
+    let claims =
+        |text| Access { tools: Scope::of([Pattern::new(text).unwrap()]), ..Access::nothing() };
+    let session =
+        Access { tools: Scope::of([Pattern::new("sql/*").unwrap()]), ..Access::everything() };
+    let effective = session.effective([&claims("sql/query"), &claims("shell")]);
+    let may = |name| effective.covers(&Request::Call(tool_name(name)));
+    assert!(may("sql/query"));
+    assert!(!may("sql/drop"), "no skill claims it");
+    assert!(!may("shell"), "the session does not have it");
+}
+
+#[test]
+fn s67_a_denial_beats_whatever_was_allowed_for_always() {
+    let policy = with(&["Bash(rm *)"], &["*", "Bash", "Bash(rm *)", "run:rm x"]);
+    for request in [run("rm x"), run("/bin/rm x"), run("sudo rm x")] {
+        let decision = policy.permit(MODEL, &Access::everything(), &request, Effect::Ask);
+        assert_eq!(decision.effect, Effect::Deny, "{request}");
+    }
+    let decision = policy.permit(MODEL, &Access::everything(), &run("ls"), Effect::Ask);
+    assert_eq!(decision.effect, Effect::Allow);
+}
+
+#[test]
 fn s26_a_denial_of_any_file_stands() {
     let files = [
         (

@@ -50,7 +50,13 @@ fn s74_the_tool_gets_what_the_record_does_not_have() {
 
     let output = format!("{TOKEN} and on\n");
     let outcome = CallOutcome::Done { exit: 0, output: Blob::of(&output), dropped: 0 };
-    let done = bench.apply(Command::Done { origin, id: ticket.id(), outcome, output });
+    let done = bench.apply(Command::Done {
+        origin,
+        id: ticket.id(),
+        outcome,
+        output,
+        held: concertina_core::session::Held::default(),
+    });
     assert!(answer(&done).contains("[redacted:github:"), "{}", answer(&done));
     assert!(!everything(&bench).contains("ghp_"));
 }
@@ -68,8 +74,7 @@ fn s74_no_way_in_leaves_a_secret_on_record() {
     let command = Command::Refuse {
         origin: Origin::user(),
         request: format!("open {TOKEN}"),
-        code: "BAD_REF".into(),
-        reason: format!("{TOKEN} is none"),
+        refusal: concertina_core::session::Refusal::new("BAD_REF", format!("{TOKEN} is none")),
     };
     assert!(answer(&bench.apply(command)).contains("[redacted:github:"));
     bench.apply(Command::Find {
@@ -83,8 +88,13 @@ fn s74_no_way_in_leaves_a_secret_on_record() {
     let ticket = intent(&mut decision).admit(&bench.log).unwrap();
     let message = format!("the server said: {TOKEN}");
     let outcome = CallOutcome::Failed { code: "SERVER_ERROR".into(), message };
-    let failed =
-        bench.apply(Command::Done { origin, id: ticket.id(), outcome, output: String::new() });
+    let failed = bench.apply(Command::Done {
+        origin,
+        id: ticket.id(),
+        outcome,
+        output: String::new(),
+        held: concertina_core::session::Held::default(),
+    });
     assert!(!failed.refusal.unwrap().message.contains("ghp_"));
     bench.apply(Command::Touch {
         path: format!("src/{TOKEN}.rs"),

@@ -53,7 +53,7 @@ fn open_tool(name: &str) -> Vec<Fact> {
 
 fn call(name: &str) -> Vec<Fact> {
     let (tool, arguments) = (ToolName::new(name).unwrap(), Blob::of("{}"));
-    vec![Fact::CallAdmitted { id: 1, tool, arguments, writes: false }]
+    vec![Fact::CallAdmitted { id: 1, tool, arguments, writes: false, approval: None }]
 }
 
 fn refused(request: &str, code: &str) -> Vec<Fact> {
@@ -128,7 +128,7 @@ fn l09_a_menu_is_opened_and_the_tools_it_names_are_not() {
 fn l09_a_result_that_comes_back_is_no_opening() {
     let outcome = CallOutcome::Done { exit: 0, output: Blob::of("o"), dropped: 0 };
     let result = || answer(900, &[("ev:1", DisclosureKind::Evidence, 900)]);
-    let came_back = vec![Fact::CallFinished { id: 1, outcome }, result()];
+    let came_back = vec![Fact::CallFinished { id: 1, outcome, held: None }, result()];
     let routing = counted(&[find(&["ev:1"], Some(true)), call("a"), came_back.clone()]);
     assert_eq!((routing.opens.len(), routing.finds.followed.len()), (0, 0));
     let routing = counted(&[call("a"), came_back, find(&["ev:1"], Some(true)), vec![result()]]);
@@ -141,7 +141,7 @@ fn l09_permission_stops_calls_before_the_tool_and_in_it() {
     let message = String::new();
     let failed = |code: &str| {
         let outcome = CallOutcome::Failed { code: code.into(), message: message.clone() };
-        vec![Fact::CallFinished { id: 1, outcome }, answer(5, &[])]
+        vec![Fact::CallFinished { id: 1, outcome, held: None }, answer(5, &[])]
     };
     let calls = counted(&[
         call("a"),

@@ -1,8 +1,10 @@
 //! Unfolding and folding: what comes, what may be called, what leaves.
 
 use concertina_core::catalog::{Danger, NeedsSkill, Precedence, SkillEntry, ToolEntry, merge};
-use concertina_core::policy::{Pattern, Policy};
-use concertina_core::session::{Command, Origin, Part, PreparedSkill, Settings, Shown, Unfolded};
+use concertina_core::policy::{Pattern, Places, Policy, Rule};
+use concertina_core::session::{
+    Command, Origin, Part, PreparedSkill, Settings, Shown, Targets, Unfolded,
+};
 use concertina_types::{DisclosureKind, LineRange, OpenMode, Ref, SessionId, Tokens, limits};
 use serde_json::json;
 
@@ -308,6 +310,33 @@ fn i07_what_can_destroy_is_hidden_unless_allowed_by_name() {
         policy.rules.deny.push(pattern("tool:*").into());
     });
     assert_eq!(callable(both), 0);
+}
+
+#[test]
+fn a_rule_about_the_arguments_of_a_skill_holds_when_it_is_opened_and_for_its_commands() {
+    let settings = policy(|policy| {
+        policy.rules.deny = vec![Rule::new("Skill(deploy *)", &Places::default()).unwrap()];
+    });
+    let mut bench = Bench::new(settings, snapshot(vec![skill("deploy", "Deploys.")], vec![]));
+    assert!(bench.disclosed().contains("deploy"), "it may be opened without arguments");
+    let mut opened = |arguments: &str| {
+        let origin = bench.asks("open");
+        let mut skill = PreparedSkill { arguments: arguments.into(), ..bench.prepared("deploy") };
+        skill.permissions.execute = vec!["ls".into()];
+        let run = Command::RunCommand {
+            origin: origin.clone(),
+            skill: Box::new(skill.clone()),
+            command: "ls".into(),
+            targets: Targets::default(),
+        };
+        skill.permissions.execute.clear();
+        let ran = code(&bench.apply(run)).to_owned();
+        let open =
+            Command::OpenSkill { origin, skill: Box::new(skill), can_fork: true, held: None };
+        (ran, code(&bench.apply(open)).to_owned())
+    };
+    assert_eq!(opened("prod"), ("POLICY_DENIES".to_owned(), "POLICY_DENIES".to_owned()));
+    assert_eq!(opened(""), (String::new(), String::new()));
 }
 
 #[test]

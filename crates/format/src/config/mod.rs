@@ -204,6 +204,10 @@ impl Default for Context {
 pub struct Trust {
     /// Workspaces that are trusted without asking.
     pub paths: Vec<String>,
+    /// The program, with its arguments, that answers questions before a person does.
+    pub approver: Vec<String>,
+    /// Public keys of minisign: a skill signed with one of them is trusted without asking.
+    pub keys: Vec<String>,
 }
 
 /// `[menu.NAME]`: a category of tools. `NAME = ["pattern"]` in `[menu]` is short for its `tools`.

@@ -148,7 +148,11 @@ fn plain(config: &mut Config, section: &str, mut fields: Fields<'_, '_, '_>) {
         "context" => {
             budget(&mut fields, "budget", 1..=TOKENS, &mut config.context.budget.0);
         }
-        "trust" => fields.extend("paths", &mut config.trust.paths),
+        "trust" => {
+            fields.extend("paths", &mut config.trust.paths);
+            set(&mut config.trust.approver, fields.strings("approver"));
+            fields.extend("keys", &mut config.trust.keys);
+        }
         "run" => {
             replace(&mut config.run.task, fields.string("task"));
             replace(&mut config.run.model, model_name(&mut fields, "model"));

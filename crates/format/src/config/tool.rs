@@ -29,8 +29,8 @@ pub struct Tool {
     pub category: Option<String>,
     /// The JSON Schema of its arguments.
     pub parameters: Value,
-    /// What it declares that it needs.
-    pub permissions: Permissions,
+    /// What it declares that it needs; none where it says nothing of it.
+    pub permissions: Option<Permissions>,
     /// What it can do harm to.
     pub danger: Danger,
     /// Whether it is visible only while a skill is open.
@@ -383,8 +383,8 @@ const PERMISSIONS: [&str; 7] =
 
 /// Reads `permissions` in the forms that a skill may use: a single scope stands for a list of one,
 /// and `execute` may be written `{allowed = […]}`.
-fn permissions(fields: &mut Fields<'_, '_, '_>, path: &str) -> Permissions {
-    let Some(value) = fields.value("permissions") else { return Permissions::default() };
+fn permissions(fields: &mut Fields<'_, '_, '_>, path: &str) -> Option<Permissions> {
+    let value = fields.value("permissions")?;
     if let Some(table) = value.get_ref().as_table() {
         for key in table.keys().filter(|key| !PERMISSIONS.contains(&key.get_ref().as_ref())) {
             let place = format!("`[{path}.permissions]`");
@@ -403,9 +403,9 @@ fn permissions(fields: &mut Fields<'_, '_, '_>, path: &str) -> Permissions {
             *execute = allowed;
         }
     }
-    serde_json::from_value(value).unwrap_or_else(|error| {
+    Some(serde_json::from_value(value).unwrap_or_else(|error| {
         let help = "write it as in a skill, such as read = [{paths = [\"src/**\"]}]";
         fields.bad_value("permissions", error, help);
         Permissions::default()
-    })
+    }))
 }

@@ -266,6 +266,6 @@ fn look_at_body(body: &str, layout: Layout, findings: &mut Findings) {
 }
 
 /// Whether a person does not see `c`, or sees what is around it in another order.
-pub(crate) fn is_invisible(c: char) -> bool {
+pub fn is_invisible(c: char) -> bool {
     decode::is_hidden(c) || decode::is_bidi(c)
 }

@@ -55,6 +55,7 @@ budget = 60_000
 
 [trust]
 paths = ["/home/ada/harbour"]
+keys = ["RWRVYiSQuLdeQ0ICUCLpXqUbqkySvkXQ5LpZK1zS8PbVX2F2yZr8m0Sx"]
 
 [policy]
 allow = ["tool:sql/*", "skill:tides"]

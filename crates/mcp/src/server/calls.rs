@@ -12,8 +12,10 @@ use serde_json::{Value, json};
 
 use super::answer::{Extra, refused, result};
 use super::connection::{Connection, Request, broken};
+use super::consent::{Again, ask_first};
 use super::desk::Desk;
 use super::flight::{Flight, launch};
+use super::follow::can_ask;
 use super::gateway::Exposure;
 use super::names::{Meant, meant};
 use super::notes::{self, Lead};
@@ -22,6 +24,8 @@ use super::tools;
 /// What one request led to, before it is put into words.
 enum Step {
     Answered(Box<Reply>),
+    /// The answer says that a person has to agree first.
+    Asked(Box<Reply>, Again),
     Started(Flight),
 }
 
@@ -64,7 +68,15 @@ impl Connection {
         };
         let response = match step {
             Err(error) => refused(error.code(), &error.to_string()).into(),
-            Ok((Step::Answered(reply), shown)) => {
+            Ok((Step::Asked(reply, again), shown)) if can_ask(&request, &context) => {
+                self.mention(shown, request.is_alone, &mut lead);
+                let whose = Arc::clone(&desk);
+                let mut flight = ask_first(&self.gateway, whose, origin(), reply, again);
+                flight.lead = lead;
+                flight.given = given;
+                self.follow(flight, desk, &request, &context).await?
+            }
+            Ok((Step::Answered(reply) | Step::Asked(reply, _), shown)) => {
                 self.mention(shown, request.is_alone, &mut lead);
                 self.complain(&wanted, &reply, &mut lead);
                 match reply.answer {
@@ -104,6 +116,10 @@ impl Connection {
                 shown = Some(Shown::Again(again));
             }
             let session = &mut seat.session;
+            let mut again = match name.as_str() {
+                "call" => Again::Call(arguments.clone()),
+                _ => Again::Verb(name.clone(), arguments.clone()),
+            };
             let verb = |session: &mut Session, name: &str, arguments: &Value| {
                 let opening = gateway.with_workspace(|workspace| {
                     session.verb(workspace, origin(), name, arguments, false, &cancel)
@@ -112,13 +128,18 @@ impl Connection {
                 session.complete(opening).map(|reply| Admission::Answered(Box::new(reply)))
             };
             let admission = match name.as_str() {
-                "call" => session.admit_written(origin(), &arguments)?,
+                "call" => session.admit_written(gateway.toolbox(), origin(), &arguments)?,
                 "find" | "open" | "close" => verb(session, &name, &arguments)?,
                 _ => match meant(session, &name) {
-                    Meant::Tool(tool) => session.admit(origin(), &tool, arguments)?,
+                    Meant::Tool(tool) => {
+                        again = Again::Call(json!({"tool": tool, "args": arguments}));
+                        session.admit(gateway.toolbox(), origin(), &tool, arguments)?
+                    }
                     Meant::Opened(reference) => {
                         let args = arguments.get("args").cloned().unwrap_or_default();
-                        verb(session, "open", &json!({"ref": reference, "args": args}))?
+                        let arguments = json!({"ref": reference, "args": args});
+                        again = Again::Verb("open".to_owned(), arguments.clone());
+                        verb(session, "open", &arguments)?
                     }
                     Meant::OneOf(tools) => {
                         let text = format!(
@@ -138,7 +159,11 @@ impl Connection {
             };
             // Started here, so that whatever becomes of the request, it runs on the record.
             let step = match admission {
-                Admission::Answered(reply) => Step::Answered(reply),
+                Admission::Answered(reply) => answered(reply, again),
+                Admission::Asked(ask) => {
+                    let reply = session.unanswered(origin(), &ask)?;
+                    answered(Box::new(reply), again)
+                }
                 Admission::Admitted(ticket) => {
                     Step::Started(launch(&gateway, whose, origin(), ticket))
                 }
@@ -217,6 +242,11 @@ impl Connection {
         })
         .await
     }
+}
+
+/// A step that ends with `reply`; where a person could change that, how to ask for it again.
+fn answered(reply: Box<Reply>, again: Again) -> Step {
+    if reply.ask.is_some() { Step::Asked(reply, again) } else { Step::Answered(reply) }
 }
 
 /// What was shown of the index on the way.

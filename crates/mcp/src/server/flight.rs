@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use concertina_core::session::{Origin, Ticket};
 use concertina_runtime::tools::{Outcome, Running};
+use concertina_runtime::upstream::Caller;
 use concertina_runtime::{Cancel, Reply, RuntimeError};
 use concertina_types::limits;
 use rmcp::ErrorData;
@@ -28,6 +29,9 @@ pub(super) struct Landed {
     /// The error that the server refused with, in its own words.
     pub(super) error: Option<ErrorData>,
 }
+
+/// Where it lands.
+pub(super) type Landing = oneshot::Sender<Result<Landed, RuntimeError>>;
 
 /// A call under way. It runs to its end on the record, whoever waits for it; where nobody waits any
 /// more, it is told to stop.
@@ -67,36 +71,59 @@ pub(super) fn launch(
     origin: Origin,
     ticket: Ticket,
 ) -> Flight {
+    let (flight, talker, land, cancel) = set_out();
+    let gateway = Arc::clone(gateway);
+    gateway.under_way.send_modify(|calls| *calls += 1);
+    // Started before anything is waited for.
+    let carried = start(&gateway, desk, origin, ticket, &cancel, Arc::new(talker));
+    tokio::spawn(async move {
+        // Nobody may be waiting any more; the record has it.
+        let _ = land.send(carried.await);
+        gateway.under_way.send_modify(|calls| *calls = calls.saturating_sub(1));
+    });
+    flight
+}
+
+/// A flight, and what whoever carries it out needs: a way to talk back, a place to land, a stop.
+pub(super) fn set_out() -> (Flight, Talker, Landing, Cancel) {
     let cancel = Cancel::default();
     let (say, said) = mpsc::channel(limits::SAID_AT_ONCE);
     let (land, landed) = oneshot::channel();
-    let id = ticket.id();
-    let server = ticket.tool().as_str().split_once('/').map(|(server, _)| server.to_owned());
     let notes = Notes::default();
     let talker = Talker { said: say, notes: Arc::clone(&notes) };
-    let running = gateway.toolbox().start(ticket, &cancel, Arc::new(talker));
+    let (lead, given) = (Lead::default(), InputResponses::new());
+    (Flight { said, landed, lead, given, notes, cancel: cancel.clone() }, talker, land, cancel)
+}
+
+/// Runs the call that `ticket` admits to its end, on the record.
+pub(super) fn start(
+    gateway: &Arc<Gateway>,
+    desk: Arc<Desk>,
+    origin: Origin,
+    ticket: Ticket,
+    cancel: &Cancel,
+    caller: Arc<dyn Caller>,
+) -> impl Future<Output = Result<Landed, RuntimeError>> + Send + use<> {
+    let id = ticket.id();
+    let server = ticket.tool().as_str().split_once('/').map(|(server, _)| server.to_owned());
+    let running = gateway.toolbox().start(ticket, cancel, caller);
     let gateway = Arc::clone(gateway);
-    gateway.under_way.send_modify(|calls| *calls += 1);
-    tokio::spawn(async move {
+    async move {
         let outcome = run(&gateway, running).await;
-        let remembered = Arc::clone(&gateway);
         let finished = desk.work(move |seat| {
             // What goes on beside the record is without secrets, as the record is.
             let mut outcome = seat.session.without_secrets(outcome);
             let (extra, error) = apart(&mut outcome);
             if let Some(server) = server {
                 for uri in extra.links() {
-                    remembered.remember_link(uri, &server);
+                    gateway.remember_link(uri, &server);
                 }
             }
             let reply = seat.session.finish(origin, id, outcome)?;
             Ok(Landed { reply, extra, error })
         });
-        // Nobody may be waiting any more; the record has it.
-        let _ = land.send(finished.await);
-        gateway.under_way.send_modify(|calls| *calls = calls.saturating_sub(1));
-    });
-    Flight { said, landed, lead: Lead::default(), given: InputResponses::new(), notes, cancel }
+        finished.await
+    }
 }
 
 /// What an outcome holds besides its text: the other pieces, and the error as the protocol has it.

@@ -185,6 +185,11 @@ impl Connection {
     }
 }
 
+/// Whether a person can be asked at all.
+pub(super) fn can_ask(request: &Request, context: &RequestContext<RoleServer>) -> bool {
+    asking(request, context) != Asking::Never
+}
+
 fn asking(request: &Request, context: &RequestContext<RoleServer>) -> Asking {
     let can = context.client_capabilities().is_some_and(|can| can.elicitation.is_some());
     match (can, request.is_modern) {

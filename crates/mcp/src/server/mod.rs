@@ -15,6 +15,7 @@ mod caller;
 mod calls;
 mod changes;
 mod connection;
+mod consent;
 mod desk;
 mod flight;
 mod follow;

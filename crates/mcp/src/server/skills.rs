@@ -200,7 +200,7 @@ fn loaded(workspace: &Workspace, id: &SkillId) -> Result<LoadedSkill, String> {
         None => return Err(format!("skill:{id} is no longer there")),
     };
     match workspace.distrusted(&skill, None) {
-        Some(reason) => Err(reason),
+        Some(why) => Err(why.reason),
         None => Ok(skill),
     }
 }
@@ -234,8 +234,8 @@ fn bytes(workspace: &Workspace, id: &SkillId, path: &str) -> Result<Vec<u8>, Str
     if path == SKILL_FILE {
         return workspace.bytes(&skill.entry).map_err(|error| error.to_string());
     }
-    if let Some(reason) = workspace.distrusted(&skill, Some(path)) {
-        return Err(reason);
+    if let Some(why) = workspace.distrusted(&skill, Some(path)) {
+        return Err(why.reason);
     }
     let directory = skill.directory.ok_or_else(|| format!("skill:{id} has no files"))?;
     resource(&directory, path).map_err(|error| error.to_string())

@@ -18,7 +18,13 @@ pub(super) fn outcome(mut result: Value) -> Outcome {
     let is_error = take("isError").is_some_and(|flag| flag == true);
     let (output, dropped) = text(&content, structured.as_ref());
     let attached = Box::new(Attached { content, structured, meta });
-    Outcome::Done { exit: i32::from(is_error), output, dropped, attached: Some(attached) }
+    Outcome::Done {
+        exit: i32::from(is_error),
+        output,
+        dropped,
+        attached: Some(attached),
+        held: None,
+    }
 }
 
 /// Every piece as text, and how many bytes were dropped because of the limit.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
-use concertina_runtime::private::{create, create_dir};
+use concertina_runtime::private::{create, create_private_directory};
 use concertina_runtime::upstream::{JsonText, Nobody, OfferedSkill};
 use concertina_types::{Digest, SkillId, canonical_json, limits};
 use serde_json::{Map, Value, json};
@@ -197,7 +197,7 @@ impl Pool {
 /// Writes the files of a skill below `kept`, which appears complete or not at all.
 fn write(kept: &Path, skill: &ServedSkill, files: &[(&str, Vec<u8>)]) -> std::io::Result<()> {
     if let Some(directory) = kept.parent() {
-        create_dir(directory)?;
+        create_private_directory(directory)?;
     }
     let draft = draft_of(kept);
     // Whatever stands there already is somebody else's.
@@ -206,9 +206,9 @@ fn write(kept: &Path, skill: &ServedSkill, files: &[(&str, Vec<u8>)]) -> std::io
     let written = files.iter().try_for_each(|(path, bytes)| {
         let path = draft.join(name).join(path);
         if let Some(directory) = path.parent() {
-            create_dir(directory)?;
+            create_private_directory(directory)?;
         }
-        create(&path)?.write_all(bytes)
+        create(&path, 0o600)?.write_all(bytes)
     });
     let placed = written.and_then(|()| std::fs::rename(&draft, kept));
     if placed.is_err() {

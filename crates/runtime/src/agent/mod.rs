@@ -202,6 +202,7 @@ impl Agent<'_> {
             ..Started::default()
         };
         let mut child = Session::create(self.workspace, self.session.store().clone(), started)?;
+        child.ask_as(self.session);
         let name = child.id().clone();
         self.session.apply(&Command::Forked { child: name.clone(), skill: id.clone() })?;
         self.observer.on(Moment::Forked { child: &name, skill: &id });

@@ -16,6 +16,7 @@ mod near;
 mod next;
 mod pool;
 mod report;
+mod sandbox;
 mod servers;
 mod settings;
 mod skills;
@@ -30,7 +31,8 @@ pub(crate) use configured::{Whose, configured};
 use pool::Pool;
 pub use report::{
     Amount, ClientReport, ClientSkills, Collision, Configured, FindingCount, From, Hidden, Index,
-    Loss, NearMiss, Next, Report, Server, ServerState, SettingsFinding, Skills, SkippedFile, Tools,
+    Loss, NearMiss, Next, Report, SandboxReport, Server, ServerState, SettingsFinding, Skills,
+    SkippedFile, Tools,
 };
 
 pub(crate) use servers::{Mention, Transport};
@@ -86,6 +88,7 @@ pub fn examine(workspace: &Workspace, variable: &dyn Fn(&str) -> Option<String>)
         near_misses: near::misses(workspace, &around, &places, &pool),
         servers: servers.done(),
         tools: tools(workspace),
+        sandbox: sandbox::report(workspace),
         clients: reports,
         settings,
         complete: true,

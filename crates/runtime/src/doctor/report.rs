@@ -24,6 +24,8 @@ pub struct Report {
     pub servers: Vec<Server>,
     /// Tools.
     pub tools: Tools,
+    /// How programs are held on this machine.
+    pub sandbox: SandboxReport,
     /// Clients of which there is a trace.
     pub clients: Vec<ClientReport>,
     /// What is wrong with settings files.
@@ -61,6 +63,23 @@ impl Report {
                 .filter_map(|client| client.skills.as_ref())
                 .all(|skills| skills.lost.is_empty())
     }
+}
+
+/// How programs are held on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SandboxReport {
+    /// The tier for a program that only reads; none where nothing is held.
+    pub reading: Option<String>,
+    /// The tier for a program that writes or reaches hosts; none where it is not run, or nothing is held.
+    pub writing: Option<String>,
+    /// Why it is so, where something is missing or the settings say so.
+    pub reason: Option<String>,
+    /// The machine, one feature a line.
+    pub machine: Vec<String>,
+    /// Escapes that were tried now, and how many of them were held.
+    pub tried: usize,
+    /// Of those, the ones that were not.
+    pub open: Vec<String>,
 }
 
 /// Skills, as Concertina sees them.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use concertina_core::catalog::{Scope, SkillEntry, listing};
 use concertina_core::policy::OWNER;
-use concertina_core::session::{State, World, visibility};
+use concertina_core::session::{NOTHING_STANDING, State, World, visibility};
 use concertina_tokens::O200k;
 use concertina_types::{Redactor, Ref, Severity, Subject};
 
@@ -24,8 +24,14 @@ pub(super) fn of(workspace: &Workspace, pool: &Pool) -> Skills {
     let snapshot = workspace.snapshot();
     let settings = workspace.settings();
     let state = State { principal: OWNER.to_owned(), ..State::default() };
-    let world =
-        World { settings, snapshot, listed: None, counter: &O200k, redactor: Redactor::UNKEYED };
+    let world = World {
+        settings,
+        snapshot,
+        listed: None,
+        standing: &NOTHING_STANDING,
+        counter: &O200k,
+        redactor: Redactor::UNKEYED,
+    };
     let mut visible: Vec<&SkillEntry> = Vec::new();
     let mut waiting: Vec<&SkillEntry> = Vec::new();
     let mut hidden: BTreeMap<String, Hidden> = BTreeMap::new();

@@ -32,6 +32,7 @@ impl Report {
         self.near(&mut page);
         self.servers(&mut page);
         self.tools(&mut page);
+        self.sandbox(&mut page);
         for client in &self.clients {
             self.client(client, &mut page);
         }
@@ -44,6 +45,37 @@ impl Report {
             None => page.entry("Next", "nothing to do"),
         }
         page.text
+    }
+
+    /// How programs are held, where one could run.
+    fn sandbox(&self, page: &mut Page) {
+        let held = &self.sandbox;
+        if self.tools.local.is_empty() && held.reason.is_none() && held.open.is_empty() {
+            return;
+        }
+        let head = match (&held.reading, &held.writing) {
+            (None, _) => "off".to_owned(),
+            (Some(reading), Some(writing)) if reading == writing => {
+                format!("programs run in {reading}")
+            }
+            (Some(reading), Some(writing)) => {
+                format!("programs that only read run in {reading}, others in {writing}")
+            }
+            (Some(reading), None) => {
+                format!("programs that only read run in {reading}, others are refused")
+            }
+        };
+        page.entry("Sandbox", &head);
+        if let Some(reason) = &held.reason {
+            page.more(reason);
+        }
+        match held.open.as_slice() {
+            [] if held.tried > 0 => {
+                page.more(&format!("{} escapes were tried now, and all were held", held.tried));
+            }
+            [] => {}
+            open => page.more(&format!("not held: {}", open.join(", "))),
+        }
     }
 
     fn settings(&self, page: &mut Page) {

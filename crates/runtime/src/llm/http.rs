@@ -467,12 +467,17 @@ impl<W: Wire> Model for HttpModel<W> {
     }
 }
 
-pub(crate) fn client(base: &Url, patience: &Patience) -> reqwest::Result<Client> {
+/// Has TLS use the cryptography that is built in.
+pub(crate) fn use_ring() {
     static CRYPTOGRAPHY: OnceLock<()> = OnceLock::new();
     CRYPTOGRAPHY.get_or_init(|| {
         // An error says that the program that embeds us has chosen already, which is its right.
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
+}
+
+pub(crate) fn client(base: &Url, patience: &Patience) -> reqwest::Result<Client> {
+    use_ring();
     let mut builder = Client::builder()
         .user_agent(concat!("concertina/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(patience.connect)

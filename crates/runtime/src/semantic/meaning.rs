@@ -257,6 +257,7 @@ mod tests {
             quarantined: None,
             runner: "exec".to_owned(),
             server: None,
+            unstated: false,
             permissions: Permissions::default(),
             digest: Digest::of(name.as_bytes()),
         })

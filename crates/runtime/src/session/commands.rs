@@ -1,22 +1,30 @@
 //! Commands in the text of a skill: run, or left out and said so, before the text is shown.
 
-use concertina_core::session::{Command, Origin, PreparedSkill, Refusal};
-use concertina_types::{Blob, CallOutcome, Diagnostic, Severity};
+use concertina_core::session::{Ask, Command, Origin, PreparedSkill, Refusal, Targets};
+use concertina_types::{Blob, CallOutcome, Diagnostic, OnUnexpected, Severity};
 use serde::Serialize;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use super::Session;
 use super::opening::ReadySkill;
 use crate::Cancel;
+use crate::approval::targets_of_command;
 use crate::error::RuntimeError;
-use crate::tools::{CommandRunner, Outcome};
+use crate::inside::inside;
+use crate::tools::{CommandRunner, Outcome, kept};
 
 /// What happens where a command may not run, or fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CommandPolicy {
+    /// What the skill says under `on_unexpected`: `abort` or, for `continue` and where it says nothing,
+    /// `mark`.
+    #[default]
+    Declared,
     /// The skill is not opened.
     Abort,
     /// The text says in its place that it was not run, and why.
-    #[default]
     Mark,
     /// Nothing stands in its place.
     Skip,
@@ -33,6 +41,29 @@ pub struct NeedsApproval {
     pub code: String,
     /// Why it did not run.
     pub reason: String,
+    /// The question that a person can still answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<Ask>,
+}
+
+/// Why a command has no output, and the question that would change that.
+type Unmet = (Refusal, Option<Ask>);
+
+/// What a command may read besides what is declared: the directory of its skill, and files that the pattern
+/// which covers it names in full.
+fn readable(
+    workspace: &Path,
+    directory: Option<&Path>,
+    skill: &PreparedSkill,
+    command: &str,
+) -> Vec<PathBuf> {
+    let words = concertina_format::expand::split_words(command);
+    let patterns = skill.permissions.execute.iter();
+    let named: BTreeSet<String> =
+        patterns.flat_map(|pattern| concertina_format::expand::split_words(pattern)).collect();
+    let files = words.iter().skip(1).filter(|word| named.contains(*word));
+    let files = files.filter_map(|word| inside(workspace, word)).filter(|file| file.is_file());
+    directory.map(Path::to_owned).into_iter().chain(files).collect()
 }
 
 impl Session {
@@ -43,28 +74,28 @@ impl Session {
         &mut self,
         ready: ReadySkill,
     ) -> Result<Result<(PreparedSkill, Vec<NeedsApproval>), Refusal>, RuntimeError> {
-        let ReadySkill { origin, mut skill, distrusted, options, runner } = ready;
+        let ReadySkill { origin, mut skill, directory, distrusted, options, runner } = ready;
         let mut outputs = Vec::new();
         let mut waiting = Vec::new();
         for command in skill.commands.clone() {
-            let ran = match &distrusted {
-                Some(reason) => Err(Refusal::new("UNTRUSTED", reason.as_str())),
-                None if asks_before_commands(&skill) => Err(Refusal::new(
-                    "APPROVAL_NEEDED",
-                    "the skill asks for consent before its commands, and it cannot be given here",
-                )),
-                None => {
-                    self.run_command(&runner, &origin, &skill, &command.command, &options.cancel)?
-                }
+            let ran = if let Some(why) = &distrusted {
+                Err((Refusal::new(why.code.as_str(), why.reason.as_str()), None))
+            } else {
+                let place = (&runner, directory.as_deref());
+                self.run_command(place, &origin, &skill, &command.command, &options.cancel)?
             };
-            let refusal = match ran {
+            let (refusal, ask) = match ran {
                 Ok(output) => {
                     outputs.push(output);
                     continue;
                 }
-                Err(refusal) => refusal,
+                Err(unmet) => unmet,
             };
-            if options.commands == CommandPolicy::Abort {
+            let stops = matches!(skill.permissions.on_unexpected, OnUnexpected::Abort);
+            let is_unmet = refusal.code != "COMMAND_FAILED";
+            if options.commands == CommandPolicy::Abort
+                || options.commands == CommandPolicy::Declared && stops && is_unmet
+            {
                 let text = format!(
                     "skill:{} was not opened: line {}: {}",
                     skill.id, command.line, refusal.message
@@ -77,7 +108,7 @@ impl Session {
             });
             let mut found =
                 Diagnostic::new("COMMAND_NOT_RUN", Severity::Warning, refusal.message.clone())
-                    .help("let the skill declare it under permissions.execute, or run it by hand");
+                    .help("let the skill declare it under permissions.execute, agree to it, or run it by hand");
             found.line = Some(command.line);
             skill.diagnostics.push(found);
             waiting.push(NeedsApproval {
@@ -85,6 +116,7 @@ impl Session {
                 line: command.line,
                 code: refusal.code,
                 reason: refusal.message,
+                ask,
             });
         }
         Ok(Ok((skill.filled(&outputs), waiting)))
@@ -93,49 +125,53 @@ impl Session {
     /// The output of one command, or why there is none.
     fn run_command(
         &mut self,
-        runner: &CommandRunner,
+        (runner, directory): (&CommandRunner, Option<&Path>),
         origin: &Origin,
         skill: &PreparedSkill,
         command: &str,
         cancel: &Cancel,
-    ) -> Result<Result<String, Refusal>, RuntimeError> {
-        let applied = self.apply(&Command::RunCommand {
+    ) -> Result<Result<String, Unmet>, RuntimeError> {
+        let words = concertina_format::expand::split_words(command);
+        let applied = self.apply_asking(&Command::RunCommand {
             origin: origin.clone(),
-            skill: skill.id.clone(),
-            arguments: skill.arguments.clone(),
+            skill: Box::new(skill.clone()),
             command: command.to_owned(),
-            execute: skill.permissions.execute.clone(),
+            targets: Targets {
+                shown: targets_of_command(runner.directory(), &words),
+                ..Targets::default()
+            },
         })?;
+        if let Some(ask) = applied.ask {
+            let refusal = self.left_open(origin, &ask)?;
+            return Ok(Err((refusal, Some(ask))));
+        }
         let Some(ticket) = applied.ticket else {
             let refusal = applied.reply.refusal;
-            return Ok(Err(refusal.unwrap_or_else(|| Refusal::new("NOT_RUN", "it was not run"))));
+            let refusal = refusal.unwrap_or_else(|| Refusal::new("NOT_RUN", "it was not run"));
+            return Ok(Err((refusal, None)));
         };
         let id = ticket.id();
-        let (outcome, output, result) = match runner.run(ticket, cancel) {
+        let readable = readable(runner.directory(), directory, skill, command);
+        let outcome = runner.run(ticket, readable, cancel);
+        let held = kept(&outcome);
+        let (outcome, output, result) = match outcome {
             Outcome::Done { exit, output, dropped, .. } => {
                 let outcome = CallOutcome::Done { exit, output: Blob::of(&output), dropped };
                 let result = if exit == 0 {
                     Ok(output.trim_end().to_owned())
                 } else {
                     let last = output.lines().last().unwrap_or_default();
-                    Err(Refusal::new(
-                        "COMMAND_FAILED",
-                        format!("it ended with code {exit}: {last}"),
-                    ))
+                    let text = format!("it ended with code {exit}: {last}");
+                    Err((Refusal::new("COMMAND_FAILED", text), None))
                 };
                 (outcome, output, result)
             }
             Outcome::Failed { code, message, .. } => {
                 let refusal = Refusal::new(code.as_str(), message.as_str());
-                (CallOutcome::Failed { code, message }, String::new(), Err(refusal))
+                (CallOutcome::Failed { code, message }, String::new(), Err((refusal, None)))
             }
         };
-        self.apply(&Command::Settle { id, outcome, output })?;
+        self.apply(&Command::Settle { id, outcome, output, held })?;
         Ok(result)
     }
-}
-
-/// Whether the skill itself wants a person's consent before its commands run.
-fn asks_before_commands(skill: &PreparedSkill) -> bool {
-    skill.permissions.confirm.iter().any(|what| matches!(what.as_str(), "execute" | "*"))
 }

@@ -9,6 +9,7 @@ use super::{Admission, OpenOptions, Opening, Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
 use crate::find::FindRequest;
+use crate::tools::Toolbox;
 use crate::workspace::Workspace;
 
 impl Session {
@@ -42,14 +43,8 @@ impl Session {
             let opening = self.verb(workspace, origin, name, &arguments, can_fork, cancel)?;
             return self.complete(opening);
         }
-        match self.admit_written(origin.clone(), &arguments)? {
-            Admission::Answered(reply) => Ok(*reply),
-            Admission::Admitted(ticket) => {
-                let id = ticket.id();
-                let outcome = workspace.toolbox().run(ticket, cancel);
-                self.finish(origin, id, outcome)
-            }
-        }
+        let admission = self.admit_written(workspace.toolbox(), origin.clone(), &arguments)?;
+        self.carry_out(workspace, origin, admission, cancel)
     }
 
     /// `find`, `open` or `close`, with arguments as they were written. What is left to do afterwards,
@@ -117,11 +112,12 @@ impl Session {
     /// The first half of `call`, with arguments as they were written.
     pub fn admit_written(
         &mut self,
+        toolbox: &Toolbox,
         origin: Origin,
         arguments: &Value,
     ) -> Result<Admission, RuntimeError> {
         if let Some(tool) = arguments.get("tool").and_then(Value::as_str) {
-            return self.admit(origin, tool, inner_object(arguments, "args"));
+            return self.admit(toolbox, origin, tool, inner_object(arguments, "args"));
         }
         let reply = self.refuse(origin, "call", "BAD_ARGUMENTS", missing("call", "tool"))?;
         Ok(Admission::Answered(Box::new(reply)))

@@ -1,6 +1,7 @@
 //! A session that lives: its log in a store, its state in memory, and the four verbs on it.
 
 mod commands;
+mod consent;
 mod dispatch;
 mod opening;
 mod part;
@@ -10,18 +11,20 @@ mod tools;
 mod touched;
 mod verbs;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use concertina_core::catalog::Snapshot;
 use concertina_core::policy::OWNER;
 use concertina_core::session::{
-    Answer, Command, PreparedSkill, Refusal, Settings, Shelf, State, Ticket, View, World, decide,
-    evolve, menus, project,
+    Answer, Ask, Command, PreparedSkill, Refusal, Settings, Shelf, State, Ticket, View, World,
+    decide, evolve, menus, project,
 };
 use concertina_store::{Durability, Store, StoreError};
 use concertina_tokens::O200k;
 use concertina_types::{Blob, Digest, Event, Fact, Redactor, SessionId, SessionMode, limits};
 
+use crate::approval::{Approver, NoApprover, Standing};
 use crate::clock::{new_session_id, now};
 use crate::error::RuntimeError;
 use crate::stats::Learned;
@@ -59,6 +62,8 @@ pub struct Reply {
     pub refusal: Option<Refusal>,
     /// The skill that was opened, with its text and what was replaced in it.
     pub opened: Option<Box<PreparedSkill>>,
+    /// The question that nobody answered, where one is open.
+    pub ask: Option<Box<Ask>>,
     /// Commands in the skill's text that did not run for want of a permission.
     pub needs_approval: Vec<NeedsApproval>,
     /// The skill that is to run apart; the caller runs it and joins the result.
@@ -73,10 +78,12 @@ pub enum Admission {
     Admitted(Ticket),
     /// It may not: what the asker is told.
     Answered(Box<Reply>),
+    /// It waits for a person, whom nobody here could ask. Once they have answered with
+    /// [`Session::agree`] it is asked for again, else [`Session::unanswered`] tells the asker.
+    Asked(Box<Ask>),
 }
 
 /// A session that lives.
-#[derive(Debug)]
 pub struct Session {
     id: SessionId,
     store: Store,
@@ -92,12 +99,25 @@ pub struct Session {
     keyed: bool,
     /// What earlier sessions say of what is found; read by the first search that wants to know.
     learned: OnceLock<Learned>,
+    /// Who can be asked at once.
+    approver: Arc<dyn Approver>,
+    /// What was agreed to for good, as it was when this session began or went on; and where it is kept.
+    standing: BTreeSet<Digest>,
+    agreed: Option<Standing>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("id", &self.id).finish_non_exhaustive()
+    }
 }
 
 /// What one command led to, once it is in the log.
 pub(crate) struct Applied {
     pub(crate) reply: Reply,
     pub(crate) ticket: Option<Ticket>,
+    /// The question that a person has to answer first.
+    pub(crate) ask: Option<Ask>,
     /// What was shown of the index.
     pub(crate) shown: Option<String>,
 }
@@ -115,6 +135,9 @@ impl Session {
             id: started.id.map_or_else(new_session_id, Ok)?,
             earlier: started.earlier.unwrap_or_else(|| store.clone()),
             learned: OnceLock::new(),
+            approver: Arc::new(NoApprover),
+            standing: BTreeSet::new(),
+            agreed: None,
             redactor: Redactor::new([0; 32]),
             keyed: false,
             store,
@@ -131,6 +154,7 @@ impl Session {
             mode: started.mode,
             settings: text,
         })?;
+        session.take_consent(workspace);
         session.take_note(workspace)?;
         // Where the text of a skill stands in an answer, there is none yet that could hold it.
         if session.state.parent.is_none() && session.state.mode == SessionMode::Owned {
@@ -156,6 +180,9 @@ impl Session {
             id,
             earlier: store.clone(),
             learned: OnceLock::new(),
+            approver: Arc::new(NoApprover),
+            standing: BTreeSet::new(),
+            agreed: None,
             redactor: Redactor::new([0; 32]),
             keyed: false,
             store,
@@ -195,6 +222,7 @@ impl Session {
             settings: &self.settings,
             snapshot: &self.snapshot,
             listed: self.listed.as_deref(),
+            standing: &self.standing,
             counter: &O200k,
             redactor: &self.redactor,
         }
@@ -290,9 +318,20 @@ impl Session {
         Ok(())
     }
 
+    /// Takes note of who can be asked in `workspace`, and of what was agreed to there for good.
+    fn take_consent(&mut self, workspace: &Workspace) {
+        let agreed = workspace.standing();
+        self.standing = agreed.keys();
+        self.agreed = Some(agreed);
+        if let Some(hook) = workspace.hook() {
+            self.approver = Arc::new(hook);
+        }
+    }
+
     /// Goes on in `workspace`, under the rules that hold there now and with the catalogue that it has
     /// now. What the session was granted, and the size of its window, stay.
     pub fn take_up(&mut self, workspace: &mut Workspace) -> Result<(), RuntimeError> {
+        self.take_consent(workspace);
         self.take_rules(workspace)?;
         self.take_note(workspace)
     }
@@ -321,9 +360,13 @@ impl Session {
         for _ in 0..limits::APPEND_ATTEMPTS {
             let decision = decide(&self.state, &self.world(), now(), command.clone());
             let reply = |answer, refusal, fork| Reply { answer, refusal, fork, ..Reply::default() };
+            // It may have been answered from elsewhere.
+            if decision.ask.is_some() && self.catch_up()? {
+                continue;
+            }
             if decision.drafts.is_empty() {
                 let reply = reply(decision.answer, decision.refusal, decision.fork);
-                return Ok(Applied { reply, ticket: None, shown: None });
+                return Ok(Applied { reply, ticket: None, ask: decision.ask, shown: None });
             }
             for text in &decision.content {
                 self.store.content.put(text.as_bytes())?;
@@ -335,7 +378,7 @@ impl Session {
             // An effect that may change the world must not outlive its record.
             let durability = if writes { Durability::PowerSafe } else { Durability::KillSafe };
             match self.store.append(&self.id, self.state.seq, decision.drafts, durability) {
-                Err(StoreError::Conflict { .. }) => self.catch_up()?,
+                Err(StoreError::Conflict { .. }) => drop(self.catch_up()?),
                 Err(error) => return Err(error.into()),
                 Ok(events) => {
                     // What is never rendered here is fetched when it is asked for.
@@ -347,7 +390,7 @@ impl Session {
                     let ticket = decision.intent.map(|intent| intent.admit(&events)).transpose()?;
                     self.advance(&events);
                     let reply = reply(decision.answer, decision.refusal, decision.fork);
-                    return Ok(Applied { reply, ticket, shown: decision.shown });
+                    return Ok(Applied { reply, ticket, ask: decision.ask, shown: decision.shown });
                 }
             }
         }
@@ -373,13 +416,17 @@ impl Session {
         }
     }
 
-    /// Reads what another process wrote.
-    fn catch_up(&mut self) -> Result<(), RuntimeError> {
+    /// Reads what another process wrote; says whether there was something.
+    fn catch_up(&mut self) -> Result<bool, RuntimeError> {
+        let events = self.store.events.read(&self.id, self.state.seq)?;
+        if events.is_empty() {
+            return Ok(false);
+        }
         let before = self.state.clone();
-        for event in self.store.events.read(&self.id, self.state.seq)? {
+        for event in events {
             self.state = evolve(std::mem::take(&mut self.state), &event);
         }
-        self.fetch(Some(&before))
+        self.fetch(Some(&before)).map(|()| true)
     }
 
     /// Fetches the content that the state names and `before` did not.

@@ -1,13 +1,17 @@
 //! A skill on its way to being open, and a search on its way to its hits: made ready while the workspace
 //! is at hand, completed without it.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use concertina_core::session::{
     Command, Origin, PreparedSkill, Refusal, Request, Shown, prepare, visibility,
 };
 use concertina_format::expand::Variables;
-use concertina_types::{DisclosureKind, Ref, SkillId, Subject};
+use concertina_types::{DisclosureKind, Ref, SkillId};
 
 use super::{OpenOptions, ReadySearch, Reply, Session};
+use crate::Distrust;
 use crate::error::RuntimeError;
 use crate::tools::CommandRunner;
 use crate::workspace::{LoadedSkill, Workspace};
@@ -29,8 +33,10 @@ pub enum Opening {
 pub struct ReadySkill {
     pub(super) origin: Origin,
     pub(super) skill: PreparedSkill,
+    /// The directory that it is in.
+    pub(super) directory: Option<Arc<Path>>,
     /// Why it is not what a person trusted, where it is not.
-    pub(super) distrusted: Option<String>,
+    pub(super) distrusted: Option<Distrust>,
     pub(super) options: OpenOptions,
     pub(super) runner: CommandRunner,
 }
@@ -85,17 +91,17 @@ impl Session {
             }
         };
         let distrusted = workspace.distrusted(&loaded, None);
-        if origin.subject == Subject::Model
-            && let Some(reason) = &distrusted
-        {
-            return Ok(self.refuse(origin, request, "UNTRUSTED", reason.as_str())?.into());
+        if let Some(distrust) = distrusted.as_ref().filter(|why| why.stops(origin.subject)) {
+            let (code, reason) = (distrust.code.as_str(), distrust.reason.as_str());
+            return Ok(self.refuse(origin, request, code, reason)?.into());
         }
         self.learn_parameters(&loaded.document.parameters, &options.arguments);
         match self.prepared(workspace, &loaded, options) {
             Err(refusal) => Ok(self.refuse(origin, request, refusal.code, refusal.message)?.into()),
             Ok(skill) => {
                 let (options, runner) = (options.clone(), workspace.toolbox().command_runner());
-                let ready = ReadySkill { origin, skill, distrusted, options, runner };
+                let directory = loaded.directory;
+                let ready = ReadySkill { origin, skill, directory, distrusted, options, runner };
                 Ok(Opening::Ready(Box::new(ready)))
             }
         }
@@ -104,6 +110,15 @@ impl Session {
     fn open_ready(&mut self, ready: ReadySkill) -> Result<Reply, RuntimeError> {
         let (origin, options) = (ready.origin.clone(), ready.options.clone());
         let request = format!("open skill:{}", ready.skill.id);
+        // Before anything of it runs.
+        let may = Command::MayOpen { origin: origin.clone(), skill: Box::new(ready.skill.clone()) };
+        let may = self.apply_asking(&may)?;
+        if let Some(ask) = &may.ask {
+            return self.unanswered(origin, ask);
+        }
+        if may.reply.refusal.is_some() {
+            return Ok(may.reply);
+        }
         let (mut skill, needs_approval) = match self.run_commands(ready)? {
             Ok(ran) => ran,
             Err(refusal) => return self.refuse(origin, request, refusal.code, refusal.message),

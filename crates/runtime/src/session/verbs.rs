@@ -7,7 +7,9 @@ use std::sync::Arc;
 use concertina_core::catalog::search::{
     Answer, Explanation, Field, Hit, Index, Kind, Prior, Query, SearchDocument, SearchDocumentMeta,
 };
-use concertina_core::session::{Command, Origin, Refusal, Shown, menus, visibility};
+use concertina_core::session::{
+    Command, Origin, Refusal, Shown, Targets, asks, meant, menus, visibility,
+};
 use concertina_format::expand::Profile;
 use concertina_types::{
     Blob, CallId, CallOutcome, DisclosureKind, LineRange, Ref, SkillId, Subject, ToolName, limits,
@@ -24,7 +26,7 @@ use crate::error::RuntimeError;
 use crate::find::{FindRequest, Found, Indexes, example_documents, section_documents};
 use crate::semantic::{CatalogueMeaning, Likenesses, Note};
 use crate::stats::Learned;
-use crate::tools::Outcome;
+use crate::tools::{Outcome, Toolbox, kept};
 use crate::workspace::Workspace;
 
 /// How something is opened.
@@ -343,8 +345,8 @@ impl Session {
                 match workspace.load(id) {
                     Some(Ok(skill)) if seen.visible => {
                         let distrusted = workspace.distrusted(&skill, None);
-                        if let Some(reason) = distrusted.filter(|_| subject == Subject::Model) {
-                            return Ok(Err(("UNTRUSTED".to_owned(), reason)));
+                        if let Some(why) = distrusted.filter(|why| why.stops(subject)) {
+                            return Ok(Err((why.code, why.reason)));
                         }
                         let documents = match request.kind {
                             Some(Kind::Example) => example_documents(&skill),
@@ -474,10 +476,9 @@ impl Session {
             match workspace.load(id) {
                 Some(Ok(skill)) => {
                     let text = part_text(&skill, part);
-                    if origin.subject == Subject::Model
-                        && let Some(reason) = workspace.distrusted(&skill, part)
-                    {
-                        return self.refuse(origin, request, "UNTRUSTED", reason);
+                    let distrusted = workspace.distrusted(&skill, part);
+                    if let Some(why) = distrusted.filter(|why| why.stops(origin.subject)) {
+                        return self.refuse(origin, request, why.code, why.reason);
                     }
                     match text {
                         Ok(text) => text,
@@ -506,8 +507,21 @@ impl Session {
         arguments: Value,
         cancel: &Cancel,
     ) -> Result<Reply, RuntimeError> {
-        match self.admit(origin.clone(), tool, arguments)? {
+        let admission = self.admit(workspace.toolbox(), origin.clone(), tool, arguments)?;
+        self.carry_out(workspace, origin, admission, cancel)
+    }
+
+    /// Runs what was admitted, and tells the asker what came of it.
+    pub(super) fn carry_out(
+        &mut self,
+        workspace: &Workspace,
+        origin: Origin,
+        admission: Admission,
+        cancel: &Cancel,
+    ) -> Result<Reply, RuntimeError> {
+        match admission {
             Admission::Answered(reply) => Ok(*reply),
+            Admission::Asked(ask) => self.unanswered(origin, &ask),
             Admission::Admitted(ticket) => {
                 let id = ticket.id();
                 let outcome = workspace.toolbox().run(ticket, cancel);
@@ -521,6 +535,7 @@ impl Session {
     /// [`Session::finish`]. In between, the session is free for others.
     pub fn admit(
         &mut self,
+        toolbox: &Toolbox,
         origin: Origin,
         tool: &str,
         arguments: Value,
@@ -533,10 +548,21 @@ impl Session {
                 return Ok(Admission::Answered(Box::new(reply)));
             }
         };
-        let applied = self.apply(&Command::Call { origin, tool, arguments })?;
-        Ok(match applied.ticket {
-            Some(ticket) => Admission::Admitted(ticket),
-            None => Admission::Answered(Box::new(applied.reply)),
+        let asks = meant(&self.state, &self.world(), &tool)
+            .filter(|entry| !asks(&self.state, &self.world(), entry).is_empty());
+        let shown = asks.map(|entry| toolbox.targets(&entry.name, &arguments));
+        let paths = meant(&self.state, &self.world(), &tool)
+            .map(|entry| toolbox.paths(entry, &arguments))
+            .unwrap_or_default();
+        let argv = meant(&self.state, &self.world(), &tool)
+            .map(|entry| toolbox.argv(&entry.name, &arguments))
+            .unwrap_or_default();
+        let targets = Targets { argv, paths, shown: shown.unwrap_or_default() };
+        let applied = self.apply_asking(&Command::Call { origin, tool, arguments, targets })?;
+        Ok(match (applied.ticket, applied.ask) {
+            (Some(ticket), _) => Admission::Admitted(ticket),
+            (None, Some(ask)) => Admission::Asked(Box::new(ask)),
+            (None, None) => Admission::Answered(Box::new(applied.reply)),
         })
     }
 
@@ -547,6 +573,7 @@ impl Session {
         id: CallId,
         outcome: Outcome,
     ) -> Result<Reply, RuntimeError> {
+        let held = kept(&outcome);
         let (outcome, output) = match outcome {
             Outcome::Done { exit, output, dropped, .. } => {
                 (CallOutcome::Done { exit, output: Blob::of(&output), dropped }, output)
@@ -561,7 +588,7 @@ impl Session {
             }
             CallOutcome::Done { .. } | CallOutcome::Unknown => None,
         };
-        let mut reply = self.apply(&Command::Done { origin, id, outcome, output })?.reply;
+        let mut reply = self.apply(&Command::Done { origin, id, outcome, output, held })?.reply;
         // A call that was admitted and not done is still a request that was not met.
         reply.refusal = reply.refusal.or(failure);
         Ok(reply)
@@ -583,13 +610,8 @@ impl Session {
         code: impl Into<String>,
         reason: impl Into<String>,
     ) -> Result<Reply, RuntimeError> {
-        let command = Command::Refuse {
-            origin,
-            request: request.into(),
-            code: code.into(),
-            reason: reason.into(),
-        };
-        Ok(self.apply(&command)?.reply)
+        let (request, refusal) = (request.into(), Refusal::new(code, reason));
+        Ok(self.apply(&Command::Refuse { origin, request, refusal })?.reply)
     }
 }
 

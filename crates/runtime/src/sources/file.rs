@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 use super::SourceError;
 
 /// Opens `path` for reading. A pipe without a writer would otherwise be waited for.
-pub(super) fn open(path: &Path) -> std::io::Result<File> {
+pub(crate) fn open(path: &Path) -> std::io::Result<File> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }

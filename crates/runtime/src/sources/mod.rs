@@ -19,13 +19,14 @@ use std::sync::Arc;
 use concertina_core::catalog::{SkillEntry, Skipped};
 
 pub use bundled::Bundled;
-pub(crate) use file::{file_name, name_by_place, read};
+pub(crate) use file::{file_name, name_by_place, open as open_file, read};
 pub use filesystem::FileSystem;
 pub(crate) use filesystem::same_bytes;
 pub(crate) use inventory::everything;
 pub use inventory::{inventory, resource};
 pub(crate) use places::HIDDEN_LAYOUTS;
 pub use places::{Place, Places};
+pub(crate) use stamp::Stamp;
 
 /// What a scan found. Candidates may come in any order.
 #[derive(Debug, Clone, Default)]

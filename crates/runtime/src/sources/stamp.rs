@@ -12,7 +12,7 @@ const RACY: Duration = Duration::from_millis(50);
 /// What tells a file or a directory apart from its next version. The time of change, which unlike
 /// the time of modification no program can set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     changed: (i64, i64),
     inode: u64,
     bytes: u64,
@@ -22,7 +22,7 @@ pub(super) struct Stamp {
 
 impl Stamp {
     /// The stamp of `meta`, looked at not before `now`.
-    pub(super) fn of(meta: &Metadata, now: SystemTime) -> Self {
+    pub(crate) fn of(meta: &Metadata, now: SystemTime) -> Self {
         let since = Duration::new(
             u64::try_from(meta.ctime()).unwrap_or_default(),
             u32::try_from(meta.ctime_nsec()).unwrap_or_default(),
@@ -38,7 +38,7 @@ impl Stamp {
     }
 
     /// Whether what is at `path` now is certainly what had this stamp.
-    pub(super) fn still_holds(&self, path: &Path) -> bool {
+    pub(crate) fn still_holds(&self, path: &Path) -> bool {
         !self.racy
             && std::fs::metadata(path).is_ok_and(|meta| {
                 (meta.ctime(), meta.ctime_nsec()) == self.changed

@@ -92,7 +92,8 @@ fn entry(name: &ToolName, tool: &config::Tool, runner: &str) -> ToolEntry {
         quarantined: None,
         runner: runner.to_owned(),
         server: None,
-        permissions: tool.permissions.clone(),
+        permissions: tool.permissions.clone().unwrap_or_default(),
+        unstated: tool.permissions.is_none(),
         digest: Digest::of(canonical_json(&definition).as_bytes()),
     }
 }

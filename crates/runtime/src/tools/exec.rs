@@ -1,9 +1,11 @@
 //! Tools that are programs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use concertina_core::policy::{Access, PathPattern};
 use concertina_format::config::Exec;
+use concertina_types::canonical_json;
 use serde_json::Value;
 
 use super::Outcome;
@@ -28,6 +30,29 @@ impl ExecTool {
         Self { definition, environment }
     }
 
+    /// What a call with `arguments` really means.
+    pub(super) fn targets(&self, arguments: &Value, workspace: &Path) -> Vec<(String, String)> {
+        let directory = self.directory(workspace);
+        let argv = self.argv(arguments);
+        let mut targets = vec![("runs".to_owned(), canonical_json(&Value::from(argv)))];
+        targets.push(("in".to_owned(), directory.display().to_string()));
+        targets.extend(crate::approval::targets(&directory, arguments, &self.definition.argv));
+        targets
+    }
+
+    /// The argument vector of a call; none where it cannot be filled in, which is said when it is tried.
+    pub(super) fn argv(&self, arguments: &Value) -> Vec<String> {
+        let none = serde_json::Map::new();
+        self.definition.fill(arguments.as_object().unwrap_or(&none)).unwrap_or_default()
+    }
+
+    pub(super) fn directory(&self, workspace: &Path) -> PathBuf {
+        match &self.definition.cwd {
+            Some(cwd) => workspace.join(cwd),
+            None => workspace.to_owned(),
+        }
+    }
+
     /// What it gets of the environment.
     pub(super) fn environment(&self) -> &[(String, String)] {
         &self.environment
@@ -36,6 +61,7 @@ impl ExecTool {
     pub(super) fn run(
         &self,
         arguments: &Value,
+        (access, closed): (Access, [Vec<PathPattern>; 2]),
         executor: &dyn Executor,
         workspace: &Path,
         cancel: &Cancel,
@@ -45,16 +71,18 @@ impl ExecTool {
             Ok(argv) => argv,
             Err(refused) => return Outcome::failed(refused.code(), refused.to_string()),
         };
-        let directory = match &self.definition.cwd {
-            Some(cwd) => workspace.join(cwd),
-            None => workspace.to_owned(),
-        };
+        let directory = self.directory(workspace);
         let invocation = Invocation {
             argv,
-            directory,
             environment: self.environment.clone(),
             timeout: Duration::from_secs(self.definition.timeout_s),
             output_bytes: self.definition.output_bytes,
+            access,
+            closed,
+            // A script or a file that the settings name is part of the tool.
+            readable: self.definition.argv.iter().map(|word| directory.join(word)).collect(),
+            keeps_home: self.definition.env.iter().any(|name| name == "HOME"),
+            directory,
         };
         run(&invocation, executor, cancel)
     }
@@ -97,7 +125,8 @@ pub(super) fn run(invocation: &Invocation, executor: &dyn Executor, cancel: &Can
                 output.push_str("[standard error]\n");
                 output.push_str(&errors);
             }
-            Outcome::done(done.exit, output, done.dropped)
+            let (exit, dropped, held) = (done.exit, done.dropped, done.held);
+            Outcome::Done { exit, output, dropped, attached: None, held }
         }
     }
 }

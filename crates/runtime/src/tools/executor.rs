@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use concertina_core::policy::{Access, PathPattern, Request};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::Cancel;
@@ -25,6 +26,37 @@ pub struct Invocation {
     pub timeout: Duration,
     /// How much output is kept, in bytes, standard output and standard error each.
     pub output_bytes: u64,
+    /// What it may do.
+    pub access: Access,
+    /// Paths that rules close to it whatever it may do: to read and, second, to write.
+    pub closed: [Vec<PathPattern>; 2],
+    /// What it may read besides: the directory of the skill that it belongs to, files that its command
+    /// names.
+    pub readable: Vec<PathBuf>,
+    /// Whether it sees the real home directory in its environment.
+    pub keeps_home: bool,
+}
+
+/// How a program was held.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    /// The tier.
+    pub tier: String,
+    /// What it tried to reach and was refused.
+    pub refused: Vec<RefusedHost>,
+}
+
+/// A host that a program was kept from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedHost {
+    /// The host, with its port where that is known.
+    pub host: String,
+    /// What it asked for, where that could be read.
+    pub request: Option<Request>,
+    /// A stable code.
+    pub code: String,
+    /// Why, and what would let it through.
+    pub reason: String,
 }
 
 /// What a program did.
@@ -38,6 +70,8 @@ pub struct Execution {
     pub stderr: Vec<u8>,
     /// Bytes over the cap that were dropped.
     pub dropped: u64,
+    /// How it was held; none where it was not.
+    pub held: Option<Held>,
 }
 
 /// Why a program did not run to its end.
@@ -60,6 +94,14 @@ pub enum ExecutionError {
     /// Someone asked for a stop.
     #[error("stopped before its end")]
     Cancelled,
+    /// It could not be held to what it was granted, so it was not run.
+    #[error("{message}")]
+    Confined {
+        /// A stable code, such as `SANDBOX_UNAVAILABLE`.
+        code: &'static str,
+        /// What is missing and what to do.
+        message: String,
+    },
     /// The system failed while it ran.
     #[error("lost track of the program: {0}")]
     Lost(std::io::Error),
@@ -73,6 +115,7 @@ impl ExecutionError {
             Self::NoDirectory(_) => "NO_DIRECTORY",
             Self::Timeout(_) => "TIMEOUT",
             Self::Cancelled => "CANCELLED",
+            Self::Confined { code, .. } => code,
             Self::Lost(_) => "LOST",
         }
     }
@@ -144,7 +187,7 @@ impl Executor for PlainExecutor {
         let (stderr, dropped_err) = stderr.take(deadline);
         let signal = std::os::unix::process::ExitStatusExt::signal(&status);
         let exit = status.code().or(signal.map(|signal| 128 + signal)).unwrap_or(-1);
-        Ok(Execution { exit, stdout, stderr, dropped: dropped_out + dropped_err })
+        Ok(Execution { exit, stdout, stderr, dropped: dropped_out + dropped_err, held: None })
     }
 }
 

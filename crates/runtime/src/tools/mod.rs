@@ -3,6 +3,7 @@
 //! A new kind of tool is a new file here, a variant of [`Runner`], and a `kind` in the settings.
 //! Nothing runs without a [`Ticket`], and a ticket is consumed by the run.
 
+mod confined;
 mod define;
 mod exec;
 mod executor;
@@ -13,18 +14,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use concertina_core::session::Ticket;
+use concertina_core::catalog::ToolEntry;
+use concertina_core::policy::{FilePath, Request};
+use concertina_core::session::{Held as HeldBack, KeptFrom, Ticket};
 use concertina_types::{ToolName, is_secret_variable, limits};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::Cancel;
+use crate::approval::{paths, targets};
 use crate::upstream::{Call, Caller, Nobody, Upstreams};
 
+pub use confined::{SandboxExecutor, executor, machine};
 pub(crate) use define::define;
 pub use exec::ExecTool;
 pub(crate) use exec::environment;
-pub use executor::{Execution, ExecutionError, Executor, Invocation, PlainExecutor};
+pub use executor::{
+    Execution, ExecutionError, Executor, Held, Invocation, PlainExecutor, RefusedHost,
+};
 pub use sqlite::SqliteTool;
 
 /// How a run ended.
@@ -40,6 +47,8 @@ pub enum Outcome {
         dropped: u64,
         /// What came besides text, for whoever can pass it on.
         attached: Option<Box<Attached>>,
+        /// How a program was held.
+        held: Option<Held>,
     },
     /// It did not run, or was stopped.
     Failed {
@@ -94,13 +103,55 @@ impl Running {
 impl Outcome {
     /// It ran to its end and gave text only.
     pub fn done(exit: i32, output: impl Into<String>, dropped: u64) -> Self {
-        Self::Done { exit, output: output.into(), dropped, attached: None }
+        Self::Done { exit, output: output.into(), dropped, attached: None, held: None }
     }
 
     /// It did not run, or was stopped.
     pub fn failed(code: &str, message: impl Into<String>) -> Self {
         Self::Failed { code: code.to_owned(), message: message.into(), error: None }
     }
+}
+
+/// How a program was held, and what it was kept from: hosts, by what the proxy says, and files, by what
+/// the program itself says of them.
+pub(crate) fn kept(outcome: &Outcome) -> HeldBack {
+    let Outcome::Done { exit, output, held: Some(held), .. } = outcome else {
+        return HeldBack::default();
+    };
+    let hosts = held.refused.iter().map(|host| KeptFrom {
+        what: host.host.clone(),
+        object: host.request.clone(),
+        code: host.code.clone(),
+        reason: host.reason.clone(),
+    });
+    let mut refused: Vec<KeptFrom> = hosts.collect();
+    if *exit != 0 {
+        refused.extend(output.lines().filter_map(denied).take(DENIALS_TOLD));
+    }
+    HeldBack { tier: Some(held.tier.clone()), refused }
+}
+
+/// Complaints of one program that are put on the record: the first say what the others do.
+const DENIALS_TOLD: usize = 20;
+
+/// What a program says that it was denied, where a line says so: `cat: /etc/shadow: Permission denied`.
+fn denied(line: &str) -> Option<KeptFrom> {
+    const WORDS: [&str; 3] =
+        ["Permission denied", "Operation not permitted", "Read-only file system"];
+    let (before, word) =
+        WORDS.iter().find_map(|word| line.split_once(word).map(|(before, _)| (before, word)))?;
+    let object = before.trim_end_matches([' ', ':', '(']).rsplit(": ").next().unwrap_or_default();
+    let object = object.trim_matches(['\'', '"', '‘', '’', '`', ' ']);
+    let object: String = object.chars().take(limits::REF_BYTES / 4).collect();
+    Some(KeptFrom {
+        reason: format!("the program says: {word}; what it may reach is in its `permissions`"),
+        code: "SANDBOX_REFUSED".to_owned(),
+        object: FilePath::new(&object).ok().map(match *word {
+            "Read-only file system" => Request::Write,
+            _ => Request::Read,
+        }),
+        what: object,
+    })
 }
 
 /// What runs a tool.
@@ -192,8 +243,9 @@ impl Toolbox {
         match (self.runners.get(&tool).cloned(), &self.upstreams) {
             (Some(Runner::Exec(program)), _) => {
                 let (executor, workspace) = (Arc::clone(&self.executor), self.workspace.clone());
+                let bounds = (ticket.access().clone(), ticket.closed().clone());
                 Running::Here(Box::new(move || {
-                    program.run(&arguments, executor.as_ref(), &workspace, &cancel)
+                    program.run(&arguments, bounds, executor.as_ref(), &workspace, &cancel)
                 }))
             }
             (Some(Runner::Sqlite(database)), _) => {
@@ -207,6 +259,33 @@ impl Toolbox {
                     format!("{tool} is no longer defined in the settings, so it was not run");
                 Running::Here(Box::new(move || Outcome::failed("TOOL_GONE", text)))
             }
+        }
+    }
+
+    /// What a call of `tool` really means: where its paths lead, what the files that it runs hold.
+    pub(crate) fn targets(&self, tool: &ToolName, arguments: &Value) -> Vec<(String, String)> {
+        match self.runners.get(tool) {
+            Some(Runner::Exec(program)) => program.targets(arguments, &self.workspace),
+            Some(Runner::Sqlite(_)) | None => targets(&self.workspace, arguments, &[]),
+        }
+    }
+
+    /// The argument vector that a call of `tool` runs; empty where it is no program.
+    pub(crate) fn argv(&self, tool: &ToolName, arguments: &Value) -> Vec<String> {
+        match self.runners.get(tool) {
+            Some(Runner::Exec(program)) => program.argv(arguments),
+            Some(Runner::Sqlite(_)) | None => Vec::new(),
+        }
+    }
+
+    /// Where the arguments that are paths lead, for a program: others have their own idea of paths.
+    pub(crate) fn paths(&self, tool: &ToolEntry, arguments: &Value) -> Vec<(String, String)> {
+        match self.runners.get(&tool.name) {
+            Some(Runner::Exec(program)) => {
+                let directory = program.directory(&self.workspace);
+                paths(&directory, &tool.parameters.value(), arguments)
+            }
+            Some(Runner::Sqlite(_)) | None => Vec::new(),
         }
     }
 
@@ -235,9 +314,14 @@ impl std::fmt::Debug for CommandRunner {
 }
 
 impl CommandRunner {
+    /// Where commands run.
+    pub(crate) fn directory(&self) -> &std::path::Path {
+        &self.directory
+    }
+
     /// Runs the command of a skill that `ticket` admits: its argument vector, in the workspace.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
-    pub(crate) fn run(&self, ticket: Ticket, cancel: &Cancel) -> Outcome {
+    pub(crate) fn run(&self, ticket: Ticket, readable: Vec<PathBuf>, cancel: &Cancel) -> Outcome {
         let argv = ticket.arguments().get("argv").and_then(Value::as_array);
         let words = argv.into_iter().flatten().filter_map(Value::as_str);
         let argv: Vec<String> = words.map(str::to_owned).collect();
@@ -247,6 +331,10 @@ impl CommandRunner {
             environment: self.environment.clone(),
             timeout: Duration::from_secs(limits::TOOL_SECONDS),
             output_bytes: limits::OUTPUT_BYTES as u64,
+            access: ticket.access().clone(),
+            closed: ticket.closed().clone(),
+            readable,
+            keeps_home: false,
         };
         exec::run(&invocation, self.executor.as_ref(), cancel)
     }

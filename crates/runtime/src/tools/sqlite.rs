@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::Cancel;
-use crate::private::{create, create_dir};
+use crate::private::{create, create_private_directory};
 
 /// Where the database comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,11 +151,11 @@ fn seed(script: &Path, home: &Path, cancel: &Cancel) -> Result<PathBuf, Outcome>
             ),
         )
     };
-    create_dir(&directory).map_err(|error| failed(error.to_string()))?;
+    create_private_directory(&directory).map_err(|error| failed(error.to_string()))?;
     sweep(&directory);
     let draft = directory.join(format!("draft-{}-{}", std::process::id(), draft_number()));
     // SQLite keeps the mode of a file that is there.
-    let made = create(&draft)
+    let made = create(&draft, 0o600)
         .map_err(|error| failed(error.to_string()))
         .and_then(|_| fill(&draft, &sql, cancel).map_err(|error| failed(unfilled(&error, cancel))))
         .and_then(|()| fs::rename(&draft, &path).map_err(|error| failed(error.to_string())));

@@ -18,27 +18,51 @@ use concertina_core::session::{Settings, Site};
 use concertina_format::config::{ConfigOrigin, SourceProfile};
 use concertina_format::skill::{Document, Mode, Origin, Parsed, parse};
 use concertina_store::{ContentStore, Store};
-use concertina_types::{Blob, Diagnostic, Digest, Redactor, SkillId, Tokens};
+use concertina_types::{Blob, Diagnostic, Digest, Redactor, Severity, SkillId, Tokens, env};
 use serde::Serialize as _;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
+use crate::approval::{Hook, Standing};
 use crate::doctor::Around;
 use crate::error::RuntimeError;
 use crate::find::{Indexed, Indexes};
+use crate::inside::leads_to;
 use crate::semantic::{CatalogueMeaning, Encoder, EncoderError, Meaning, Note, configured};
 use crate::settings::{Loaded, load_config};
 use crate::sources::{
     Bundled, FileSystem, Place, Places, SkillFile, Source, SourceError, file_name, inventory,
     name_by_place,
 };
-use crate::tools::{Executor, PlainExecutor, Toolbox, define, environment};
+use crate::supply::{Locks, PublicKey};
+use crate::tools::{Executor, Toolbox, define, environment, executor};
 use crate::touch::{Nested, NestedSearch};
 use crate::trust::Trust;
 use crate::upstream::{Offer, Upstreams};
 
 use tools::Gathered;
-pub use trusted::Brought;
+pub use trusted::{Brought, Distrust};
+
+/// Where the places are that declarations speak of, and those that none may reach.
+fn around_of(root: &Path, options: &WorkspaceOptions<'_>) -> Site {
+    // The state may not be there yet.
+    let real = |path: &Path| leads_to(path).to_string_lossy().into_owned();
+    let variable = |name: &str| (options.variable)(name).filter(|value| value.starts_with('/'));
+    let home = variable("HOME").map(|home| real(Path::new(&home)));
+    let settings = variable(env::XDG_CONFIG_HOME)
+        .map(PathBuf::from)
+        .or_else(|| home.as_ref().map(|home| Path::new(home).join(".config")))
+        .map(|config| config.join("concertina"));
+    let state = options.home.is_absolute().then(|| options.home.clone());
+    let places = [state.as_deref(), settings.as_deref(), options.managed.as_deref()];
+    Site {
+        real_workspace: real(root),
+        unwritable: places.into_iter().flatten().map(real).collect(),
+        secret: state.iter().map(|state| real(&state.join("keys"))).collect(),
+        home,
+        ..Site::default()
+    }
+}
 
 /// How to open a workspace.
 pub struct WorkspaceOptions<'a> {
@@ -55,7 +79,7 @@ pub struct WorkspaceOptions<'a> {
     pub managed: Option<PathBuf>,
     /// The environment.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// What runs programs; [`PlainExecutor`] where none is given.
+    /// What runs programs; the sandbox of the settings' tier where none is given.
     pub executor: Option<Arc<dyn Executor>>,
 }
 
@@ -118,11 +142,17 @@ impl LoadedSkill {
 /// A directory with its settings, skills and tools.
 pub struct Workspace {
     root: PathBuf,
+    /// Where state lives.
+    home: PathBuf,
     loaded: Loaded,
     settings: Settings,
     /// Where the record of trust is kept, and what it says. None where whoever opened the workspace
     /// vouches for it.
     trust: Option<(PathBuf, Trust)>,
+    /// Keys whose skills are trusted.
+    keys: Vec<PublicKey>,
+    /// What lock files said of the skills that the last scan found.
+    locks: Locks,
     /// Where clients keep the settings that count here.
     around: Around,
     /// Whether it was opened for certain directories only, or alone.
@@ -178,17 +208,22 @@ impl Workspace {
             roots: options.roots.iter().map(|path| shown(path)).collect::<Result<_, _>>()?,
             only_workspace: options.only_workspace,
             vouched: options.vouched,
+            ..around_of(&root, &options)
         };
         let sources = sources(&root, &loaded, &options)?;
         let is_limited = options.only_workspace || !options.roots.is_empty();
         let around =
             if is_limited { Around::only(&root) } else { Around::new(&root, options.variable) };
         let trust = (!options.vouched).then(|| (options.home.clone(), Trust::load(&options.home)));
+        let keys = trusted_keys(&mut loaded);
         let defined = define(&loaded.config, &loaded.tools_from, &options.home, options.variable);
         loaded.findings.extend(defined.findings);
         let meaning = configured(&loaded.config.search, options.variable)
             .map(|encoder| encoder.map(|encoder| Arc::new(Meaning::new(encoder, &options.home))));
-        let executor = options.executor.unwrap_or_else(|| Arc::new(PlainExecutor));
+        let executor = options.executor.unwrap_or_else(|| {
+            let held = settings.site.unwritable.iter().chain(&settings.site.secret);
+            executor(loaded.config.sandbox.tier, held.map(PathBuf::from).collect())
+        });
         let mut workspace = Self {
             toolbox: Toolbox::new(defined.runners, executor, root.clone())
                 .with_environment(environment(&[], options.variable)),
@@ -199,9 +234,12 @@ impl Workspace {
             settings_trusted: false,
             gathered: Gathered::default(),
             root,
+            home: options.home.clone(),
             loaded,
             settings,
             trust,
+            keys,
+            locks: Locks::default(),
             around,
             is_limited,
             nested: NestedSearch::default(),
@@ -250,6 +288,17 @@ impl Workspace {
         &self.snapshot
     }
 
+    /// Where consent for good is kept.
+    pub fn standing(&self) -> Standing {
+        Standing::below(&self.home)
+    }
+
+    /// The program that answers questions before a person does, where the settings name one.
+    pub fn hook(&self) -> Option<Hook> {
+        let argv = &self.loaded.config.trust.approver;
+        (!argv.is_empty()).then(|| Hook::new(argv.clone()))
+    }
+
     /// What runs tools.
     pub fn toolbox(&self) -> &Toolbox {
         &self.toolbox
@@ -289,7 +338,10 @@ impl Workspace {
             self.indexed.invalidate(&[]);
             self.preloaded = None;
         }
-        if self.served.is_stale() || self.sources.iter().any(|source| source.is_stale()) {
+        if self.served.is_stale()
+            || self.locks.is_stale()
+            || self.sources.iter().any(|source| source.is_stale())
+        {
             return self.scan();
         }
         is_other && self.publish(self.snapshot.skills.clone(), self.snapshot.shadowed.clone())
@@ -443,9 +495,11 @@ impl Workspace {
             self.indexed.invalidate(&scan.fresh);
         }
         self.bytes_read += read;
+        let mut locks = Locks::default();
         for candidate in &mut candidates {
-            candidate.trusted = self.is_trusted(candidate);
+            self.judge(candidate, &mut locks);
         }
+        self.locks = locks;
         let precedence = match self.loaded.config.sources.profile {
             SourceProfile::AgentSkills => Precedence::AgentSkills,
             SourceProfile::Claude => Precedence::Claude,
@@ -487,6 +541,22 @@ impl Workspace {
         self.stored = None;
         true
     }
+}
+
+/// The keys that the person's settings trust. One that cannot be read trusts nothing, and is said.
+fn trusted_keys(loaded: &mut Loaded) -> Vec<PublicKey> {
+    let mut keys = Vec::new();
+    for text in &loaded.config.trust.keys {
+        match PublicKey::parse(text) {
+            Ok(key) => keys.push(key),
+            Err(error) => {
+                let found = Diagnostic::new(error.code(), Severity::Error, error.to_string())
+                    .help("put the second line of a .pub file under [trust] keys");
+                loaded.findings.push((PathBuf::from("concertina.toml"), found));
+            }
+        }
+    }
+    keys
 }
 
 /// Where the skills of the workspace in `root` come from.

@@ -208,6 +208,7 @@ fn entry(tool: &OfferedTool, category: String, trusted: bool) -> ToolEntry {
         runner: RUNNER.to_owned(),
         server: Some(tool.server.clone()),
         permissions: Permissions::default(),
+        unstated: false,
         digest: tool.digest,
     }
 }

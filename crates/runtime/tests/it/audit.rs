@@ -30,7 +30,7 @@ properties.path.type = "string"
 
 fn workspace(world: &Path) -> Workspace {
     fs::create_dir_all(world.join("work")).unwrap();
-    fs::create_dir_all(world.join("effects")).unwrap();
+    fs::create_dir_all(world.join("work/effects")).unwrap();
     fs::write(world.join("work/concertina.toml"), TOOL).unwrap();
     let variable = |name: &str| (name == "PATH").then(|| "/usr/bin:/bin".to_owned());
     Workspace::open(&world.join("work"), WorkspaceOptions::only(world.join("home"), &variable))
@@ -48,10 +48,11 @@ fn mark(
     world: &Path,
     number: u64,
 ) -> Result<(), RuntimeError> {
-    let path = world.join("effects").join(number.to_string());
+    let path = world.join("work/effects").join(number.to_string());
     let arguments = json!({"path": path.to_str().unwrap()});
-    match session.admit(Origin::user(), "mark", arguments)? {
+    match session.admit(workspace.toolbox(), Origin::user(), "mark", arguments)? {
         Admission::Answered(reply) => panic!("{:?}", reply.refusal),
+        Admission::Asked(ask) => panic!("{ask:?}"),
         Admission::Admitted(ticket) => {
             let id = ticket.id();
             let outcome = workspace.toolbox().run(ticket, &Cancel::default());
@@ -123,7 +124,7 @@ fn answer(process: &mut Child) -> Option<String> {
 }
 
 fn effects(world: &Path) -> BTreeSet<String> {
-    let names = fs::read_dir(world.join("effects")).unwrap();
+    let names = fs::read_dir(world.join("work/effects")).unwrap();
     names.map(|entry| entry.unwrap().path().to_string_lossy().into_owned()).collect()
 }
 

@@ -342,7 +342,7 @@ fn s13_what_is_no_file_is_refused_and_not_waited_for() {
 #[test]
 fn s14_a_file_of_2_gib_is_refused_by_its_size() {
     let world = with_files();
-    let file = std::fs::File::create(world.path("work/skills/s/sparse.md")).unwrap();
+    let file = fs::File::create(world.path("work/skills/s/sparse.md")).unwrap();
     file.set_len(2 << 30).unwrap();
     let mut workspace = world.alone();
     let mut session = begin(&mut workspace);

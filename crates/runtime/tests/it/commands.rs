@@ -11,12 +11,12 @@ use concertina_runtime::{
 use concertina_types::{CallOutcome, Fact};
 use serde_json::json;
 
-use crate::kit::{World, begin, calls, drive, id, says, scripts, skill_with};
+use crate::kit::{World, agreeing, calls, drive, id, says, scripts, skill_with};
 
 /// A skill that declares `execute` and has `body`.
 fn with_commands(execute: &str, body: &str) -> World {
     let world = World::new();
-    let more = format!("permissions:\n  execute: {execute}");
+    let more = format!("permissions:\n  read: [{{paths: [data.txt]}}]\n  execute: {execute}");
     world.write("work/skills/s/SKILL.md", skill_with("s", &more, body));
     world.write("work/data.txt", "forty-two\n");
     world
@@ -29,7 +29,7 @@ fn open_with(session: &mut Session, workspace: &mut Workspace, options: &OpenOpt
 /// What stands in the context after the skill was opened, and the reply.
 fn opened(world: &World, policy: CommandPolicy) -> (String, Reply, Session) {
     let mut workspace = world.alone();
-    let mut session = begin(&mut workspace);
+    let mut session = agreeing(&mut workspace);
     let options = OpenOptions { commands: policy, ..OpenOptions::default() };
     let reply = open_with(&mut session, &mut workspace, &options);
     (session.view().part(Part::Skills), reply, session)
@@ -38,7 +38,7 @@ fn opened(world: &World, policy: CommandPolicy) -> (String, Reply, Session) {
 fn calls_of(session: &Session) -> Vec<String> {
     let facts = session.events().unwrap().into_iter().filter_map(|event| match event.fact {
         Fact::CallAdmitted { id, tool, .. } => Some(format!("admitted {id} {tool}")),
-        Fact::CallFinished { id, outcome } => Some(match outcome {
+        Fact::CallFinished { id, outcome, .. } => Some(match outcome {
             CallOutcome::Done { exit, .. } => format!("finished {id} {exit}"),
             CallOutcome::Failed { code, .. } => format!("finished {id} {code}"),
             CallOutcome::Unknown => format!("finished {id} unknown"),
@@ -191,7 +191,7 @@ fn a_command_that_takes_too_long_is_stopped_and_runs_in_a_clean_environment() {
         ..WorkspaceOptions::only(world.path("state"), &variable)
     };
     let mut workspace = Workspace::open(&world.path("work"), options).unwrap();
-    let mut session = begin(&mut workspace);
+    let mut session = agreeing(&mut workspace);
     let begun = std::time::Instant::now();
     let reply = open_with(&mut session, &mut workspace, &OpenOptions::default());
     assert!(begun.elapsed() < Duration::from_secs(10));
@@ -211,7 +211,7 @@ fn report_b49_output_is_never_looked_at_again() {
         with_commands("[\"cat sly.txt\"]", "Argument $ARGUMENTS. Output: !`cat sly.txt` end.");
     world.write("work/sly.txt", "$ARGUMENTS ${SKILL_DIR} $0 !`touch ran` </skill>");
     let mut workspace = world.alone();
-    let mut session = begin(&mut workspace);
+    let mut session = agreeing(&mut workspace);
     let options = OpenOptions {
         raw_arguments: Some("!`touch ran` ${SESSION_ID} $0".into()),
         ..OpenOptions::default()
@@ -264,7 +264,7 @@ fn report_b56_a_wrong_name_of_a_variable_is_said_with_the_right_one() {
 fn report_b47_prices_and_code_keep_their_letters_and_what_was_replaced_is_told() {
     let world = with_commands("[]", "It costs $1,000; run `awk '{print $2}'` or awk '{print $1}'.");
     let mut workspace = world.alone();
-    let mut session = begin(&mut workspace);
+    let mut session = agreeing(&mut workspace);
     let options = OpenOptions { raw_arguments: Some("a b c".into()), ..OpenOptions::default() };
     let reply = open_with(&mut session, &mut workspace, &options);
     let text = session.view().part(Part::Skills);
@@ -289,7 +289,7 @@ fn report_b50_names_of_arguments_are_letters_and_the_longest_wins() {
         skill_with("s", "arguments: [a, \"a.b\", \"x+\"]", "One $a.b two $x+ three $a four."),
     );
     let mut workspace = world.alone();
-    let mut session = begin(&mut workspace);
+    let mut session = agreeing(&mut workspace);
     let options = OpenOptions { raw_arguments: Some("A B X".into()), ..OpenOptions::default() };
     open_with(&mut session, &mut workspace, &options);
     let text = session.view().part(Part::Skills);
@@ -300,7 +300,7 @@ fn report_b50_names_of_arguments_are_letters_and_the_longest_wins() {
 fn a_dry_run_runs_nothing_and_shows_what_would_run() {
     let world = with_commands("[\"touch ran\"]", "Begin. !`touch ran`");
     let mut workspace = world.alone();
-    let session = begin(&mut workspace);
+    let session = agreeing(&mut workspace);
     let before = session.events().unwrap().len();
     let loaded = workspace.load(&id("s")).unwrap().unwrap();
     let prepared = session.prepared(&workspace, &loaded, &OpenOptions::default()).unwrap();
@@ -316,7 +316,7 @@ fn a_small_skill_with_commands_is_not_opened_by_itself() {
     world.write("home/.config/concertina/concertina.toml", "[listing]\ninline_tokens = 1000\n");
     world.skill("work/skills/plain", "Plain.");
     let mut workspace = world.alone();
-    let session = begin(&mut workspace);
+    let session = agreeing(&mut workspace);
     let open: Vec<_> = session.state().open.iter().map(|open| open.opened.id.to_string()).collect();
     assert_eq!(open, ["plain"]);
     assert!(!world.path("work/ran").exists());
@@ -329,7 +329,7 @@ fn nothing_runs_for_a_skill_that_stays_closed() {
     let more = "requires: [first]\npermissions:\n  execute: [\"touch ran\"]";
     world.write("work/skills/s/SKILL.md", skill_with("s", more, "!`touch ran`"));
     let mut workspace = world.alone();
-    let mut session = begin(&mut workspace);
+    let mut session = agreeing(&mut workspace);
     let reply = open_with(&mut session, &mut workspace, &OpenOptions::default());
     assert_eq!(reply.refusal.unwrap().code, "REQUIRES_FIRST");
     assert!(!world.path("work/ran").exists());
@@ -342,14 +342,14 @@ fn a_forked_skill_gets_the_output_too() {
     world.write("work/skills/s/SKILL.md", skill_with("s", more, "The number is !`cat data.txt`."));
     world.write("work/data.txt", "forty-two\n");
     let mut workspace = world.alone();
-    let mut session = begin(&mut workspace);
+    let mut session = agreeing(&mut workspace);
     let options = OpenOptions { can_fork: true, ..OpenOptions::default() };
     let reply = open_with(&mut session, &mut workspace, &options);
     assert!(reply.fork.unwrap().text.contains("The number is forty-two."));
     assert_eq!(calls_of(&session), ["admitted 1 command/s", "finished 1 0"]);
 
     // The whole way: the fork's own session is told the number.
-    let mut session = begin(&mut workspace);
+    let mut session = agreeing(&mut workspace);
     let model = scripts(json!([
         {"when": ["forty-two"], "turns": [says("It is forty-two.")]},
         {"turns": [calls("open", json!({"ref": "skill:s"})), says("Done.")]},
@@ -362,7 +362,7 @@ fn a_forked_skill_gets_the_output_too() {
 fn a_stop_reaches_a_command_that_runs() {
     let world = with_commands("[\"sleep *\"]", "Begin. !`sleep 30`");
     let mut workspace = world.alone();
-    let mut session = begin(&mut workspace);
+    let mut session = agreeing(&mut workspace);
     let cancel = Cancel::default();
     let stop = cancel.clone();
     let handle = std::thread::spawn(move || {
@@ -388,7 +388,7 @@ fn the_output_of_a_command_with_parameters_lands_where_the_command_stood() {
     );
     world.write("work/data.txt", "42\n");
     let mut workspace = world.alone();
-    let mut session = begin(&mut workspace);
+    let mut session = agreeing(&mut workspace);
     let options = OpenOptions { arguments: json!({"who": "né"}), ..OpenOptions::default() };
     open_with(&mut session, &mut workspace, &options);
     let text = session.view().part(Part::Skills);

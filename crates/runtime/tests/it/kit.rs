@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use concertina_core::session::{Answer, Origin, Refusal, State, evolve};
 use concertina_runtime::agent::{Agent, Silent};
+use concertina_runtime::approval::Beforehand;
 use concertina_runtime::llm::Model;
 use concertina_runtime::llm::script::Script;
 use concertina_runtime::{
@@ -136,6 +137,13 @@ pub(crate) fn begin(workspace: &mut Workspace) -> Session {
     Session::create(workspace, Store::memory(), Started::default()).unwrap()
 }
 
+/// A session whose person agrees beforehand to whatever asks.
+pub(crate) fn agreeing(workspace: &mut Workspace) -> Session {
+    let mut session = begin(workspace);
+    session.ask_by(std::sync::Arc::new(Beforehand));
+    session
+}
+
 /// The state that the whole log makes.
 pub(crate) fn fold(events: &[Event]) -> State {
     events.iter().fold(State::default(), evolve)
@@ -199,6 +207,11 @@ pub(crate) fn open(
     reference: &str,
 ) -> Result<Answer, Refusal> {
     open_as(session, workspace, Origin::model("o"), reference)
+}
+
+/// What the model is told when it opens something: `OPEN`, or the code of the refusal.
+pub(crate) fn code(session: &mut Session, workspace: &mut Workspace, reference: &str) -> String {
+    open(session, workspace, reference).map_or_else(|refusal| refusal.code, |_| "OPEN".to_owned())
 }
 
 /// Calls a tool for the model.

@@ -2,13 +2,59 @@
 
 use concertina_core::catalog::search::Weights;
 use concertina_core::session::{Origin, visibility};
-use concertina_runtime::FindRequest;
+use concertina_runtime::{FindRequest, load_config};
 use concertina_types::Subject;
 
 use crate::kit::{World, begin, open, open_as};
 
 fn codes(workspace: &concertina_runtime::Workspace) -> Vec<String> {
     workspace.loaded().findings.iter().map(|(_, found)| found.code.to_string()).collect()
+}
+
+#[test]
+fn s29_neither_other_variables_nor_a_file_of_them_moves_the_settings() {
+    let world = World::new();
+    world.write("home/.config/concertina/concertina.toml", "[policy]\ndeny = [\"tool:mine\"]\n");
+    world.write("evil/concertina/concertina.toml", "[policy]\nallow = [\"*\"]\n");
+    let evil = world.path("evil").display().to_string();
+    let lines = ["SKILLRT_CONFIG", "CONCERTINA_CONFIG", "XDG_CONFIG_HOME", "HOME"]
+        .map(|name| format!("{name}={evil}"))
+        .join("\n");
+    world.write("work/.env", lines);
+    let home = world.path("home").display().to_string();
+    let variable = |name: &str| match name {
+        "HOME" => Some(home.clone()),
+        "SKILLRT_CONFIG" | "CONCERTINA_CONFIG" => Some(evil.clone()),
+        _ => None,
+    };
+    let policy = load_config(&world.path("work"), None, &variable).settings().policy;
+    assert_eq!(policy.rules.deny[0].as_str(), "tool:mine");
+    assert!(policy.rules.allow.is_empty());
+}
+
+#[test]
+fn law5_a_rule_that_does_not_do_what_its_example_says_denies_everything() {
+    let world = World::new();
+    let rule = "[[policy.rule]]\ndeny = \"Bash(rm *)\"\nexamples = [\"rm x\", \"ls\"]\n";
+    world.write("home/.config/concertina/concertina.toml", rule);
+    let home = world.path("home").display().to_string();
+    let variable = |name: &str| (name == "HOME").then(|| home.clone());
+    let loaded = load_config(&world.path("work"), None, &variable);
+    let (path, found) = loaded.findings.iter().find(|(_, found)| found.code == "BAD_RULE").unwrap();
+    assert!(path.ends_with("concertina/concertina.toml"));
+    assert_eq!(found.line, Some(2));
+    assert_eq!(found.message, "rule `run:rm *`: its example `ls` is not covered");
+    let denied = loaded.settings().policy.decide("local", "tool:x");
+    assert_eq!(denied.reasons[0].code, "POLICY_UNREADABLE");
+    // A rule about paths is one of this workspace and this home.
+    world.write(
+        "home/.config/concertina/concertina.toml",
+        "[[policy.rule]]\ndeny = \"Read(~/.ssh/**)\"\nexamples = [\"~/.ssh/id\"]\nnot = [\".ssh/id\"]\n",
+    );
+    let loaded = load_config(&world.path("work"), None, &variable);
+    assert!(loaded.findings.is_empty(), "{:?}", loaded.findings);
+    let rule = loaded.settings().policy.rules.deny[0].to_string();
+    assert!(rule.starts_with("read:/") && rule.ends_with("home/.ssh/**"), "{rule}");
 }
 
 #[test]

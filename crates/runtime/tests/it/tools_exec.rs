@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use concertina_core::policy::Access;
 use concertina_runtime::tools::{Executor as _, Invocation, PlainExecutor};
 use concertina_runtime::{Cancel, Session, Workspace};
 use serde_json::{Value, json};
@@ -157,6 +158,10 @@ fn shell(script: &str) -> Invocation {
         environment: vec![("PATH".into(), std::env::var("PATH").unwrap())],
         timeout: Duration::from_secs(20),
         output_bytes: 1_000,
+        access: Access::nothing(),
+        closed: Default::default(),
+        readable: Vec::new(),
+        keeps_home: true,
     }
 }
 

@@ -166,7 +166,7 @@ fn one_statement_at_a_time() {
     }
     assert_eq!(shop.code("SELECT no_such FROM t"), "SQL_ERROR");
     assert_eq!(shop.code("SELEC 1"), "SQL_ERROR");
-    assert_eq!(shop.code("SELECT 'a\0b"), "SQL_ERROR");
+    assert_eq!(shop.code("SELECT 'a\0b"), "BAD_ARGUMENTS");
     assert_eq!(shop.code("SELECT zeroblob(2000000)"), "TOO_LARGE");
     assert_eq!(shop.code(&format!("SELECT '{}'", "x".repeat(2_000_000))), "TOO_LARGE");
     let refusal =

@@ -5,10 +5,10 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use concertina_core::session::{Origin, Part};
-use concertina_runtime::{FindRequest, Session, Workspace};
+use concertina_runtime::{FindRequest, Workspace};
 use serde_json::json;
 
-use crate::kit::{World, begin, call, is_root, open, open_as, settle, skill, skill_with};
+use crate::kit::{World, begin, call, code, is_root, open, open_as, settle, skill, skill_with};
 
 /// A workspace that brings two skills, one of them with files, and a person who has one of their own.
 fn brought() -> World {
@@ -27,10 +27,6 @@ fn trusted(world: &World) -> Workspace {
     let mut workspace = world.open();
     workspace.trust(&world.path("work")).unwrap();
     workspace
-}
-
-fn code(session: &mut Session, workspace: &mut Workspace, reference: &str) -> String {
-    open(session, workspace, reference).map_or_else(|refusal| refusal.code, |_| "OPEN".to_owned())
 }
 
 #[test]
@@ -394,7 +390,7 @@ fn report_b68_looking_for_skills_runs_nothing() {
 #[test]
 fn x06_commands_of_a_skill_that_nobody_trusts_do_not_run_for_a_person_either() {
     let world = World::new();
-    let more = "permissions:\n  execute: [\"touch ran\"]";
+    let more = "permissions:\n  execute: [\"touch ran\"]\n  write: [{paths: ['**']}]";
     world
         .write("work/.claude/skills/s/SKILL.md", skill_with("s", more, "Begin. !`touch ran` End."));
     let mut workspace = world.open();

@@ -392,7 +392,7 @@ fn i07_a_tool_that_can_destroy_is_hidden_unless_a_rule_names_it() {
         .collect();
     assert_eq!(names, ["db/read", "db/wipe", "db/write"]);
     let refused = call(&mut session, &workspace, "db/drop", json!({})).unwrap_err();
-    assert!(refused.message.contains("no rule allows it by name"), "{}", refused.message);
+    assert!(refused.message.contains("no rule allows it, or asks, by name"), "{}", refused.message);
     assert_eq!(reasons(&session, "db/liar"), ["DESTRUCTIVE_HIDDEN"]);
     assert_eq!(servers.ran(), [""; 0]);
 }

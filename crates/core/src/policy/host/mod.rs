@@ -244,9 +244,13 @@ fn ends_in_a_number(name: &str) -> bool {
     hexadecimal || last.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A text from outside as a message may hold it: on one line, in ASCII, not too long.
+/// A text from outside as a message may hold it: on one line, in ASCII, not too long, and without what
+/// stands before `@`, which may be a password.
 fn shown(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN_CHARS).map(escaped).collect();
+    let (user, text) = text.rsplit_once('@').unwrap_or(("", text));
+    let start = if user.is_empty() { "" } else { "…@" };
+    let mut shown = start.to_owned();
+    shown.extend(text.chars().take(SHOWN_CHARS).map(escaped));
     if text.chars().nth(SHOWN_CHARS).is_some() {
         shown.push('…');
     }

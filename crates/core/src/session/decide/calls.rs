@@ -2,27 +2,40 @@
 
 use concertina_format::parameters::{check_schema, check_schema_of_server};
 use concertina_types::{
-    Actor, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, Ref, SkillId, ToolName,
-    canonical_json, limits,
+    Actor, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, OnUnexpected, Ref, SkillId,
+    ToolName, canonical_json, limits,
 };
 use serde_json::Value;
 
+use super::super::access::{access_of_skill, access_of_tool};
 use super::super::answer::Refusal;
-use super::super::command::Origin;
-use super::super::state::State;
+use super::super::approval::{Action, escaped};
+use super::super::command::{Held, KeptFrom, Origin, Targets};
+use super::super::skill::PreparedSkill;
+use super::super::state::{OpenSkill, State};
 use super::super::ticket::Intent;
-use super::super::visibility::{self, visible_tools};
+use super::super::visibility::{self, asks, visible_tools};
+use super::consent::Consent;
 use super::draft::{Deciding, actor};
 use crate::catalog::search::nearest_names;
-use crate::catalog::{Danger, ToolEntry};
+use crate::catalog::{Danger, NeedsSkill, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
-use crate::policy::{Effect, Request, allowed_command, command_words};
+use crate::policy::{
+    Access, Action as Doing, Caller, CommandRefused, Decision, Effect, FilePath, PathPattern,
+    Reason, Request, allowed_command, command_words,
+};
 
 /// What stands before the skill's name where a log names who ran a command.
 const COMMAND_GROUP: &str = "command";
 
 impl<'a> Deciding<'a> {
-    pub(super) fn call(&mut self, origin: &Origin, name: &ToolName, arguments: Value) {
+    pub(super) fn call(
+        &mut self,
+        origin: &Origin,
+        name: &ToolName,
+        arguments: Value,
+        targets: Targets,
+    ) {
         let request = format!("call {name}");
         let tool = match self.callable(self.state, name) {
             Ok(tool) => tool,
@@ -49,73 +62,250 @@ impl<'a> Deciding<'a> {
             let refusal = Refusal::new("BAD_ARGUMENTS", text).of_tool(&name);
             return self.refuse(origin, request, refusal);
         }
-        let id = self.state.calls + 1;
+        if let Some(refusal) = outside_scope(self.state, tool, &arguments) {
+            let refusal = self.stopping(tool, refusal);
+            return self.refuse(origin, request, refusal);
+        }
+        let access = match access_of_tool(self.state, self.world, tool) {
+            Ok(access) => access,
+            Err(refusal) => return self.refuse(origin, request, refusal),
+        };
+        if let Some(refusal) = outside_access(&access, tool, &targets.paths) {
+            let refusal = self.stopping(tool, refusal);
+            return self.refuse(origin, request, refusal);
+        }
+        let ruled =
+            self.by_rules(origin, &targets.argv, &targets.paths, tool.danger != Danger::Safe);
+        let ruling = ruled.reasons.into_iter().find(|reason| reason.code.starts_with("POLICY_"));
+        if let (Effect::Deny, Some(reason)) = (ruled.effect, &ruling) {
+            let command = Request::Run(targets.argv.clone());
+            let refusal = Refusal::because(reason).of_tool(&name).about(&command);
+            return self.refuse(origin, request, refusal);
+        }
+        let ruling = ruling.filter(|_| ruled.effect == Effect::Ask);
+        let why = asks(self.state, self.world, tool).into_iter().next().or(ruling);
+        let consent = match why {
+            None => Consent::None,
+            Some(why) => {
+                let action = action(tool, &arguments, targets.shown);
+                let text = format!("{}; it was not run", why.text);
+                let otherwise =
+                    Refusal::new("APPROVAL_NEEDED", text).by(why.source.as_str()).of_tool(&name);
+                self.consent(origin, &action, &why, otherwise)
+            }
+        };
+        let approval = match consent {
+            Consent::None => None,
+            Consent::Given(id) => Some(id),
+            Consent::Asked => return,
+            Consent::Refused(refusal) => return self.refuse(origin, request, refusal),
+        };
         let writes = tool.danger != Danger::Safe;
         let said = self.world.redactor.redact_arguments(&tool.parameters.value(), &arguments);
         let recorded = self.keep(canonical_json(&said));
-        let fact = Fact::CallAdmitted { id, tool: name.clone(), arguments: recorded, writes };
+        let id = self.state.calls + 1;
+        let closed = self.closed(origin);
+        let access = Box::new(access);
+        let intent = Intent { id, tool: name, arguments, recorded, writes, access, closed };
+        self.admit(origin, intent, approval);
+    }
+
+    /// The paths that rules close to whatever runs for `origin`.
+    fn closed(&self, origin: &Origin) -> [Vec<PathPattern>; 2] {
+        let caller = Caller { principal: &self.state.principal, subject: Some(origin.subject) };
+        self.world.settings.policy.closed(caller)
+    }
+
+    /// What rules say of the command that a call comes to and of the paths that it names, strictest first.
+    fn by_rules(
+        &self,
+        origin: &Origin,
+        argv: &[String],
+        paths: &[(String, String)],
+        writes: bool,
+    ) -> Decision {
+        let caller = Caller { principal: &self.state.principal, subject: Some(origin.subject) };
+        let policy = &self.world.settings.policy;
+        let judge = |request: &Request| policy.judge(caller, Doing::Request(request));
+        let paths = paths.iter().filter_map(|(_, real)| FilePath::new(real).ok());
+        let of_paths = paths.flat_map(|path| {
+            let write = writes.then(|| Request::Write(path.clone()));
+            std::iter::once(Request::Read(path)).chain(write)
+        });
+        let command = (!argv.is_empty()).then(|| Request::Run(argv.to_vec()));
+        command
+            .into_iter()
+            .chain(of_paths)
+            .map(|request| judge(&request))
+            .fold(Decision::allow(), Decision::and)
+    }
+
+    /// Closes the skills that bring `tool`, now that something was tried which they do not allow: unless they
+    /// say `on_unexpected: continue`, a surprise ends them.
+    fn stopping(&mut self, tool: &ToolEntry, mut refusal: Refusal) -> Refusal {
+        let stops = |open: &&OpenSkill| {
+            // Only where the tool leaves with the skill: else closing would free what was bound.
+            tool.needs_skill != NeedsSkill::No
+                && open.claims(&tool.name)
+                && open.opened.permissions.on_unexpected != OnUnexpected::Continue
+        };
+        let ended = self.state.open.iter().filter(stops);
+        let ended: Vec<SkillId> = ended.map(|open| open.opened.id.clone()).collect();
+        for id in ended {
+            let note = format!(
+                "; skill:{id} was closed, since it stops where something unexpected happens"
+            );
+            refusal.message.push_str(&note);
+            self.fact(Actor::System, Fact::SkillClosed { id });
+        }
+        refusal
+    }
+
+    /// Records the intent, from which alone a ticket can be had.
+    fn admit(&mut self, origin: &Origin, intent: Intent, approval: Option<String>) {
+        let fact = Fact::CallAdmitted {
+            id: intent.id,
+            tool: intent.tool.clone(),
+            arguments: intent.recorded,
+            writes: intent.writes,
+            approval,
+        };
         self.fact(actor(origin), fact);
-        self.decision.intent = Some(Intent { id, tool: name, arguments, recorded, writes });
+        self.decision.intent = Some(intent);
     }
 
     /// A command in the text of a skill, to be run before the text is shown. It is an effect like any
-    /// other: allowed by what the skill declares, recorded before it runs.
+    /// other: allowed by what the skill declares, recorded before it runs. What is not declared is asked
+    /// for, as the least that would have to be.
     pub(super) fn run_command(
         &mut self,
         origin: &Origin,
-        skill: &SkillId,
-        arguments: &str,
+        skill: &PreparedSkill,
         command: &str,
-        execute: &[String],
+        targets: Targets,
     ) {
-        let request = format!("run `{command}` of skill:{skill}");
+        let id = &skill.id;
+        let request = format!("run `{command}` of skill:{id}");
         // Nothing runs for a skill that would stay closed.
-        if let Err(refusal) = self.openable(origin, skill, Some(arguments)) {
-            return self.decline(origin, request, refusal.of_skill(skill));
+        if let Err(refusal) = self.openable(origin, id, Some(&skill.arguments)) {
+            return self.decline(origin, request, refusal.of_skill(id));
         }
-        let Some(tool) = command_tool(skill) else {
-            let text = format!("skill:{skill} has too long a name for its commands to run");
-            return self.decline(origin, request, Refusal::new("BAD_REF", text).of_skill(skill));
+        let Some(tool) = command_tool(id) else {
+            let text = format!("skill:{id} has too long a name for its commands to run");
+            return self.decline(origin, request, Refusal::new("BAD_REF", text).of_skill(id));
         };
-        let verdict = visibility::command(self.state, self.world, skill, &tool);
-        if let (Effect::Ask | Effect::Deny, Some(reason)) =
-            (verdict.effect, verdict.reasons.first())
-        {
-            let refusal = about_command(Refusal::because(reason), command).of_skill(skill);
+        let words = concertina_format::expand::split_words(command);
+        let verdict = visibility::command(self.state, self.world, id, &tool).and(self.by_rules(
+            origin,
+            &words,
+            &[],
+            true,
+        ));
+        let strictest = |reason: &Reason| reason.code != "POLICY_ALLOWS";
+        let reason = verdict.reasons.into_iter().find(strictest);
+        if let (Effect::Deny, Some(reason)) = (verdict.effect, &reason) {
+            let refusal = about_command(Refusal::because(reason), command).of_skill(id);
             return self.decline(origin, request, refusal);
         }
-        let argv = match allowed_command(execute, command) {
-            Ok(argv) => argv,
+        let source = format!("skill:{id}");
+        let access = match access_of_skill(self.world.settings, &skill.permissions, &source) {
+            Ok(access) => access,
+            Err(refusal) => return self.decline(origin, request, refusal),
+        };
+        let (argv, why, otherwise) = match allowed_command(&skill.permissions.execute, command) {
+            Ok(argv) if verdict.effect == Effect::Ask => {
+                let why = reason
+                    .unwrap_or_else(|| Reason::new("POLICY_ASKS", "a rule asks first", "policy"));
+                let otherwise =
+                    Refusal::new("APPROVAL_NEEDED", why.text.clone()).by(why.source.as_str());
+                (argv, Some(why), about_command(otherwise, command).of_skill(id))
+            }
+            Ok(argv) => {
+                let why = asks_before_commands(skill);
+                let text = "the skill asks for consent before its commands";
+                let otherwise = Refusal::new("APPROVAL_NEEDED", text)
+                    .by(format!("skill:{id}: permissions.confirm"));
+                (argv, why, about_command(otherwise, command).of_skill(id))
+            }
+            Err(CommandRefused::NotCovered(_)) => {
+                let argv = concertina_format::expand::split_words(command);
+                let text = format!("no pattern of permissions.execute covers `{command}`");
+                let why =
+                    format!("{text}; the least that would: execute: [{}]", Value::from(command));
+                let why = Reason::new("NOT_COVERED", why, format!("skill:{id}"));
+                let otherwise = Refusal::new("NOT_COVERED", text)
+                    .by(format!("skill:{id}: permissions.execute"));
+                (argv, Some(why), about_command(otherwise, command).of_skill(id))
+            }
             Err(refused) => {
                 let refusal = Refusal::new(refused.code(), refused.to_string())
-                    .by(format!("skill:{skill}: permissions.execute"));
-                let refusal = about_command(refusal, command).of_skill(skill);
+                    .by(format!("skill:{id}: permissions.execute"));
+                let refusal = about_command(refusal, command).of_skill(id);
                 return self.decline(origin, request, refusal);
             }
         };
-        let id = self.state.calls + 1;
+        let consent = match why {
+            None => Consent::None,
+            Some(why) => {
+                let mut details = vec![
+                    ("skill".to_owned(), format!("{id} ({})", skill.digest.short())),
+                    ("argv".to_owned(), canonical_json(&Value::from(argv.clone()))),
+                ];
+                details.extend(targets.shown);
+                let action = Action { request: request.clone(), details, phrase: None };
+                self.consent(origin, &action, &why, otherwise)
+            }
+        };
+        let approval = match consent {
+            Consent::None => None,
+            Consent::Given(id) => Some(id),
+            Consent::Asked => return,
+            Consent::Refused(refusal) => return self.decline(origin, request, refusal),
+        };
         let arguments = serde_json::json!({ "argv": argv });
         let recorded = self.keep(canonical_json(&arguments));
-        let fact = Fact::CallAdmitted { id, tool: tool.clone(), arguments: recorded, writes: true };
-        self.fact(actor(origin), fact);
-        self.decision.intent = Some(Intent { id, tool, arguments, recorded, writes: true });
+        let id = self.state.calls + 1;
+        let closed = self.closed(origin);
+        let access = Box::new(access);
+        let intent = Intent { id, tool, arguments, recorded, writes: true, access, closed };
+        self.admit(origin, intent, approval);
     }
 
     /// A command of a skill ended: its output goes into the text of the skill, not into an answer.
-    pub(super) fn settle(&mut self, id: CallId, outcome: CallOutcome, output: &str) {
-        if !self.state.pending.contains_key(&id) {
-            return;
-        }
+    pub(super) fn settle(&mut self, id: CallId, outcome: CallOutcome, output: &str, held: Held) {
+        let Some(call) = self.state.pending.get(&id) else { return };
+        let held = self.kept_from(&call.tool, held);
         let outcome = match outcome {
             CallOutcome::Done { exit, dropped, .. } => {
                 CallOutcome::Done { exit, output: self.keep(output), dropped }
             }
             other => other,
         };
-        self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
+        self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
     }
 
-    /// The tool called `name`, where it is visible and needs no consent, or why it cannot be called.
+    /// Puts on the record what a program tried and was kept from; gives how it was held.
+    fn kept_from(&mut self, tool: &ToolName, held: Held) -> Option<String> {
+        for KeptFrom { what, object, code, reason } in held.refused {
+            let skill = tool
+                .as_str()
+                .strip_prefix(COMMAND_GROUP)
+                .and_then(|name| SkillId::new(name.strip_prefix('/')?).ok());
+            let fact = Fact::RequestRefused {
+                request: format!("{tool}: {what}"),
+                code,
+                reason,
+                source: Some("sandbox".to_owned()),
+                object: object.and_then(|object| serde_json::to_value(object).ok()),
+                skill,
+                tool: Some(tool.clone()),
+            };
+            self.fact(Actor::Tool, fact);
+        }
+        held.tier
+    }
+
+    /// The tool called `name`, where it is visible, or why it cannot be called.
     pub(super) fn callable(
         &self,
         state: &State,
@@ -138,24 +328,24 @@ impl<'a> Deciding<'a> {
         let verdict = visibility::tool(state, self.world, tool);
         let reason = verdict.reasons.first();
         let text = reason.map(|reason| reason.text.clone()).unwrap_or_default();
-        let (code, text) = match verdict.effect {
-            Effect::Allow => return Ok(tool),
-            Effect::Ask => {
-                let text = format!(
-                    "{text}; consent cannot be given here, so it was not run; whoever wrote the rule can change it"
-                );
-                ("APPROVAL_NEEDED", text)
-            }
-            Effect::Deny => ("NOT_VISIBLE", text),
-        };
-        let refusal = Refusal::new(code, text).about(&Request::Call(tool.name.clone()));
+        if verdict.effect != Effect::Deny {
+            return Ok(tool);
+        }
+        let refusal = Refusal::new("NOT_VISIBLE", text).about(&Request::Call(tool.name.clone()));
         Err(match reason {
             Some(reason) => refusal.by(reason.source.as_str()),
             None => refusal,
         })
     }
 
-    pub(super) fn done(&mut self, origin: &Origin, id: CallId, outcome: CallOutcome, output: &str) {
+    pub(super) fn done(
+        &mut self,
+        origin: &Origin,
+        id: CallId,
+        outcome: CallOutcome,
+        output: &str,
+        held: Held,
+    ) {
         let Some(call) = self.state.pending.get(&id) else {
             let text = format!(
                 "call {id} is not under way; it may have been settled when the session was resumed"
@@ -167,13 +357,14 @@ impl<'a> Deciding<'a> {
             );
         };
         let tool = call.tool.clone();
+        let held = self.kept_from(&tool, held);
         match &outcome {
             CallOutcome::Done { exit, dropped, .. } => {
                 let (exit, dropped) = (*exit, *dropped);
                 // Before it is cut into pages: half a secret is not recognised.
                 let output = &*self.world.redactor.redact(output);
                 let outcome = CallOutcome::Done { exit, output: self.keep(output), dropped };
-                self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
+                self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
                 let text = result(&tool, id, exit, dropped, output);
                 let tokens = self.world.counter.count(&text);
                 let reference = Ref::Evidence { id, lines: None };
@@ -185,16 +376,104 @@ impl<'a> Deciding<'a> {
                 let text = disarm(&format!("error {code}: {message}"));
                 let message = self.redacted(message.clone());
                 self.decision.refusal = Some(Refusal::new(code.as_str(), message));
-                self.fact(Actor::Tool, Fact::CallFinished { id, outcome });
+                self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
                 self.answer(origin, text, true, Vec::new());
             }
             CallOutcome::Unknown => {
-                self.fact(Actor::System, Fact::CallFinished { id, outcome });
+                self.fact(Actor::System, Fact::CallFinished { id, outcome, held });
                 let text =
                     "error INTERRUPTED: the call was stopped; whether it took effect is not known";
                 self.answer(origin, text, true, Vec::new());
             }
         }
+    }
+}
+
+/// Whether the skill itself wants a person's consent before its commands run.
+fn asks_before_commands(skill: &PreparedSkill) -> Option<Reason> {
+    let mut confirm = skill.permissions.confirm.iter();
+    confirm.any(|what| matches!(what.as_str(), "execute" | "*")).then(|| {
+        let text = format!("skill:{} asks for consent before its commands", skill.id);
+        Reason::new("CONFIRM", text, format!("skill:{}", skill.id))
+    })
+}
+
+/// Why a path that a call names lies outside of what it may read and write, where one does.
+fn outside_access(
+    access: &Access,
+    tool: &ToolEntry,
+    paths: &[(String, String)],
+) -> Option<Refusal> {
+    paths.iter().find_map(|(argument, real)| {
+        let is_inside = FilePath::new(real).is_ok_and(|path| {
+            access.read.allows(&path) || access.write.allows(&path)
+        });
+        (!is_inside).then(|| {
+            let text = format!(
+                "{argument} leads to {real}, which tool:{} may neither read nor write; `permissions.read` would have to name it",
+                tool.name
+            );
+            let refusal = Refusal::new("PATH_OUTSIDE", text)
+                .by(format!("tool:{}: permissions", tool.name))
+                .of_tool(&tool.name);
+            match FilePath::new(real) {
+                Ok(path) => refusal.about(&Request::Read(path)),
+                Err(_) => refusal,
+            }
+        })
+    })
+}
+
+/// Why a call goes beyond what the open skills that claim its tool were opened for, where it does: a
+/// parameter that stands in a scope of a skill binds every argument of its name. One skill that lets it
+/// through is enough.
+fn outside_scope(state: &State, tool: &ToolEntry, arguments: &Value) -> Option<Refusal> {
+    let mut first = None;
+    for open in state.open.iter().filter(|open| open.claims(&tool.name)) {
+        let strays = |(name, bound): &(&String, &Value)| {
+            arguments.get(name.as_str()).is_some_and(|given| given != *bound)
+        };
+        let (name, bound) = open.opened.bound.iter().find(strays)?;
+        first.get_or_insert_with(|| {
+            let text = format!(
+                "skill:{} was opened for {name} = {bound}, and this call has another; open it again for that one",
+                open.opened.id
+            );
+            Refusal::new("OUTSIDE_SCOPE", text)
+                .by(format!("skill:{}: permissions", open.opened.id))
+                .of_skill(&open.opened.id)
+                .of_tool(&tool.name)
+        });
+    }
+    first
+}
+
+/// The call of `tool` as a person is shown it.
+fn action(tool: &ToolEntry, arguments: &Value, targets: Vec<(String, String)>) -> Action {
+    let mut details = Vec::new();
+    if let Some(server) = &tool.server {
+        details.push(("server".to_owned(), server.clone()));
+    }
+    for (name, value) in arguments.as_object().into_iter().flatten() {
+        let value = value.as_str().map_or_else(|| canonical_json(value), str::to_owned);
+        details.push((name.clone(), value));
+    }
+    details.extend(targets);
+    details.push(("definition".to_owned(), tool.digest.short()));
+    Action {
+        request: format!("call {}", tool.name),
+        phrase: (tool.danger == Danger::Destructive).then(|| phrase(tool, arguments)),
+        details,
+    }
+}
+
+/// What has to be typed for a call that destroys: the tool, and its first argument where that is a name.
+fn phrase(tool: &ToolEntry, arguments: &Value) -> String {
+    let first = arguments.as_object().and_then(|map| map.values().find_map(Value::as_str));
+    let target = first.filter(|text| text.len() <= 60 && escaped(text) == **text);
+    match target.map(str::trim).filter(|text| !text.is_empty()) {
+        Some(target) => format!("{} {target}", tool.name),
+        None => tool.name.to_string(),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::context::disarm;
 pub(super) struct Deciding<'a> {
     pub(super) state: &'a State,
     pub(super) world: &'a World<'a>,
-    now: Timestamp,
+    pub(super) now: Timestamp,
     step: u32,
     turn: u32,
     /// Texts that are not kept as they came.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod changes;
+mod consent;
 mod draft;
 mod fold;
 mod fork;
@@ -11,6 +12,7 @@ mod turn;
 use concertina_types::Timestamp;
 
 use super::answer::{Answer, Refusal};
+use super::approval::Ask;
 use super::command::Command;
 use super::skill::PreparedSkill;
 use super::state::State;
@@ -30,6 +32,9 @@ pub struct Decision {
     pub answer: Option<Answer>,
     /// Why the request was not met, where it was not. The answer says the same.
     pub refusal: Option<Refusal>,
+    /// The question that a person has to answer before the request can be met. Then there is no answer
+    /// yet: the same command is given again once they did, or the request is refused.
+    pub ask: Option<Ask>,
     /// What the model was shown of the index without having asked.
     pub shown: Option<String>,
     /// The call to run once the events are in the log.
@@ -60,19 +65,31 @@ pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command
         Command::OpenMenu { origin, menu } => deciding.open_menu(&origin, &menu),
         Command::OpenTool { origin, tool, lines } => deciding.open_tool(&origin, &tool, lines),
         Command::Show { origin, shown } => deciding.show(&origin, shown),
-        Command::Call { origin, tool, arguments } => deciding.call(&origin, &tool, arguments),
-        Command::RunCommand { origin, skill, arguments, command, execute } => {
-            deciding.run_command(&origin, &skill, &arguments, &command, &execute);
+        Command::MayOpen { origin, skill } => deciding.may_open(&origin, &skill),
+        Command::Call { origin, tool, arguments, targets } => {
+            deciding.call(&origin, &tool, arguments, targets);
         }
-        Command::Settle { id, outcome, output } => deciding.settle(id, outcome, &output),
-        Command::Done { origin, id, outcome, output } => {
-            deciding.done(&origin, id, outcome, &output);
+        Command::RunCommand { origin, skill, command, targets } => {
+            deciding.run_command(&origin, &skill, &command, targets);
+        }
+        Command::Agree { id, scope, by, typed } => {
+            deciding.agree(&id, scope, by, typed.as_deref());
+        }
+        Command::Disagree { id, by } => deciding.disagree(&id, by),
+        Command::Settle { id, outcome, output, held } => {
+            deciding.settle(id, outcome, &output, held);
+        }
+        Command::Done { origin, id, outcome, output, held } => {
+            deciding.done(&origin, id, outcome, &output, held);
         }
         Command::Forked { child, skill } => deciding.forked(child, skill),
         Command::Joined { origin, unfolded } => deciding.joined(&origin, unfolded),
         Command::Close { origin, reference } => deciding.close(&origin, &reference),
-        Command::Refuse { origin, request, code, reason } => {
-            deciding.refuse(&origin, request, Refusal::new(code, reason));
+        Command::Refuse { origin, request, refusal } => {
+            deciding.refuse(&origin, request, refusal);
+        }
+        Command::Decline { origin, request, refusal } => {
+            deciding.decline(&origin, request, refusal);
         }
         Command::Compact => deciding.compact(),
         Command::Recover => deciding.recover(),

@@ -1,15 +1,17 @@
 //! Skills unfolded, and parts of things shown.
 
 use concertina_types::{
-    Blob, Disclosed, DisclosureKind, Fact, LineRange, OpenMode, OpenedSkill, Ref, SessionMode,
-    SkillId, Subject, limits,
+    Blob, Disclosed, DisclosureKind, Fact, LineRange, OpenMode, OpenedSkill, Permissions, Ref,
+    SessionMode, SkillId, Subject, limits,
 };
 
 use super::super::answer::Refusal;
+use super::super::approval::Action;
 use super::super::command::{Origin, Shown};
 use super::super::skill::PreparedSkill;
 use super::super::state::OpenSkill;
 use super::super::visibility::{self, brings, visible_tools};
+use super::consent::Consent;
 use super::draft::{Deciding, actor};
 use crate::catalog::search::nearest_names;
 use crate::catalog::{SkillEntry, ToolEntry, listing};
@@ -37,13 +39,60 @@ impl<'a> Deciding<'a> {
                 return self.refuse(origin, request, refusal);
             }
         }
+        let approval = match self.may_unfold(origin, &skill) {
+            Consent::Given(id) => Some(id),
+            Consent::None => None,
+            Consent::Asked => return,
+            Consent::Refused(refusal) => {
+                let refusal = refusal.of_skill(&skill.id);
+                return self.refuse(origin, request, refusal);
+            }
+        };
         // Before it is cut into pages: half a secret is not recognised.
         skill.text = self.redacted(skill.text);
         match skill.mode {
-            OpenMode::Inline => self.open_inline(origin, &skill, held),
+            OpenMode::Inline => self.open_inline(origin, &skill, held, approval),
             OpenMode::Fork | OpenMode::Delegate if can_fork => self.fork(origin, request, skill),
             OpenMode::Fork | OpenMode::Delegate => self.delegate(origin, &skill),
         }
+    }
+
+    /// Asks a person whether a skill may be opened, where it needs that. Whatever else stands against it is
+    /// said when it is opened.
+    pub(super) fn may_open(&mut self, origin: &Origin, skill: &PreparedSkill) {
+        if self.openable(origin, &skill.id, Some(&skill.arguments)).is_ok()
+            && let Consent::Refused(refusal) = self.may_unfold(origin, skill)
+        {
+            self.refuse(origin, format!("open skill:{}", skill.id), refusal);
+        }
+    }
+
+    /// Whether a person has to agree before a skill is opened, and has: because a rule says so, or because
+    /// the model asks for one that could change something. What only reads is opened without a question.
+    fn may_unfold(&mut self, origin: &Origin, skill: &PreparedSkill) -> Consent {
+        let Some(entry) = self.world.snapshot.skill(&skill.id) else { return Consent::None };
+        // It was let in by the session that forked this one.
+        if self.world.settings.forked_from.contains(&entry.id) {
+            return Consent::None;
+        }
+        let (state, world, subject) = (self.state, self.world, origin.subject);
+        let opening = visibility::opening(state, world, entry, subject, &skill.arguments);
+        let verdict = visibility::skill(state, world, entry, subject).and(opening);
+        let ruled = verdict.reasons.into_iter().next().filter(|_| verdict.effect == Effect::Ask);
+        let risks = risks(skill);
+        let risky = (origin.subject == Subject::Model && !risks.is_empty()).then(|| {
+            let text = format!("skill:{} could do more than read: {}", entry.id, risks.join("; "));
+            Reason::new("RISKY_SKILL", text, entry.path.to_string())
+        });
+        let Some(why) = ruled.or(risky) else { return Consent::None };
+        let mut details = vec![("content".to_owned(), skill.digest.to_string())];
+        details.extend(risks.into_iter().map(|risk| ("could".to_owned(), risk)));
+        let request = format!("open skill:{}", entry.id);
+        let action = Action { request, details, phrase: None };
+        let text = format!("{}; the skill stays closed", why.text);
+        let otherwise =
+            Refusal::new("APPROVAL_NEEDED", text).by(why.source.as_str()).of_skill(&entry.id);
+        self.consent(origin, &action, &why, otherwise)
     }
 
     /// The entry of a skill that may be opened now, or why it may not. Without `arguments` it is only
@@ -58,11 +107,10 @@ impl<'a> Deciding<'a> {
             return Err(self.unknown_skill(id, origin.subject));
         };
         let verdict = visibility::skill(self.state, self.world, entry, origin.subject);
-        permitted(verdict, "the skill stays closed")?;
+        not_denied(verdict)?;
         if let Some(arguments) = arguments {
             let (state, world) = (self.state, self.world);
-            let verdict = visibility::opening(state, world, entry, origin.subject, arguments);
-            permitted(verdict, "the skill stays closed")?;
+            not_denied(visibility::opening(state, world, entry, origin.subject, arguments))?;
         }
         // A skill that runs apart was let in by the session that forked this one.
         if self.world.settings.forked_from.contains(&entry.id) {
@@ -105,10 +153,16 @@ impl<'a> Deciding<'a> {
         Refusal::new("NOT_FOUND", format!("there is no skill:{id}; {hint}"))
     }
 
-    fn open_inline(&mut self, origin: &Origin, skill: &PreparedSkill, held: Option<&str>) {
+    fn open_inline(
+        &mut self,
+        origin: &Origin,
+        skill: &PreparedSkill,
+        held: Option<&str>,
+        approval: Option<String>,
+    ) {
         let id = &skill.id;
         let reference = Ref::skill(id.clone());
-        let mut opened = OpenedSkill { by: origin.subject, ..skill.opened() };
+        let mut opened = OpenedSkill { by: origin.subject, approval, ..skill.opened() };
         let mut after = self.state.without(id);
         let evicted =
             (after.open.len() >= limits::OPEN_SKILLS).then(|| after.open.remove(0).opened.id);
@@ -268,26 +322,53 @@ impl<'a> Deciding<'a> {
         if let Ref::Skill { id, .. } = reference {
             return match self.world.snapshot.skill(id) {
                 Some(entry) if self.state.opened(&entry.id).is_some() => Ok(()),
-                _ => self.openable(origin, id, None).map(drop),
+                _ => {
+                    let entry = self.openable(origin, id, None)?;
+                    let verdict = visibility::skill(self.state, self.world, entry, origin.subject);
+                    permitted(verdict, "open the whole of it first, which asks")
+                }
             };
         }
         let verdict = visibility::decision(self.state, self.world, reference, origin.subject);
-        permitted(verdict, "it is not shown")
+        permitted(verdict, "so it is not shown")
     }
 }
 
-/// Nothing, where the verdict allows; else why not. `outcome` says what follows where a person
-/// would have to agree.
+/// What a skill could do besides reading and calling tools, in words. Its tools have their own rules.
+fn risks(skill: &PreparedSkill) -> Vec<String> {
+    let Permissions { write, network, execute, .. } = &skill.permissions;
+    let paths = write.iter().flat_map(|scope| &scope.paths).map(|path| format!("write {path}"));
+    let hosts = network.iter().flat_map(|scope| {
+        let methods = match scope.methods.as_slice() {
+            [] => String::new(),
+            methods => format!(" ({})", methods.join(", ")),
+        };
+        scope.domains.iter().map(move |domain| format!("reach {domain}{methods}"))
+    });
+    let runs = execute.iter().map(|command| format!("run {command}"));
+    paths.chain(hosts).chain(runs).collect()
+}
+
+/// Nothing, unless the verdict denies; then why.
+fn not_denied(verdict: Decision) -> Result<(), Refusal> {
+    match verdict.effect {
+        Effect::Allow | Effect::Ask => Ok(()),
+        Effect::Deny => permitted(verdict, ""),
+    }
+}
+
+/// Nothing, where the verdict allows; else why not. `outcome` says what to do where a person would
+/// have to agree.
 fn permitted(verdict: Decision, outcome: &str) -> Result<(), Refusal> {
     let effect = verdict.effect;
     match (effect, verdict.reasons.into_iter().next()) {
         (Effect::Allow, _) => Ok(()),
         (Effect::Ask, Some(Reason { text, source, .. })) => {
-            let text = format!("{text}; nobody is here to give consent, so {outcome}");
+            let text = format!("{text}; {outcome}");
             Err(Refusal::new("APPROVAL_NEEDED", text).by(source))
         }
         (Effect::Ask, None) => {
-            let text = format!("nobody is here to give consent, so {outcome}");
+            let text = format!("a rule asks; {outcome}");
             Err(Refusal::new("APPROVAL_NEEDED", text))
         }
         (Effect::Deny, Some(reason)) => Err(Refusal::because(&reason)),

@@ -237,7 +237,10 @@ impl Deciding<'_> {
 
     pub(super) fn recover(&mut self) {
         for id in self.state.pending.keys() {
-            self.fact(Actor::System, Fact::CallFinished { id: *id, outcome: CallOutcome::Unknown });
+            self.fact(
+                Actor::System,
+                Fact::CallFinished { id: *id, outcome: CallOutcome::Unknown, held: None },
+            );
         }
         for child in self.state.children.keys() {
             let result = self.keep(String::new());

@@ -1,0 +1,99 @@
+//! What an action really means: where a path leads, and which bytes would run.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use concertina_types::Digest;
+use serde_json::Value;
+
+use crate::inside::leads_to;
+
+/// The largest program or script whose bytes are part of a question; a larger one counts by its size and
+/// the time of its last change.
+const PROGRAM_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Where the arguments that are paths lead, seen from `directory`, and what the files among `fixed`, which
+/// would run as they are, hold.
+pub(crate) fn targets(
+    directory: &Path,
+    arguments: &Value,
+    fixed: &[String],
+) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (name, value) in arguments.as_object().into_iter().flatten() {
+        let texts: Vec<&str> = match value {
+            Value::String(text) => vec![text],
+            Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        for text in texts {
+            found.extend(real(directory, text).map(|real| (format!("{name} is"), real)));
+        }
+    }
+    found.extend(fixed.iter().filter_map(|word| contents(directory, word)));
+    found
+}
+
+/// Names of parameters that are paths, also behind `_`, as in `input_file`. A schema can say so of any other:
+/// `format: path`.
+const PATHS: [&str; 7] = ["path", "paths", "file", "files", "filename", "dir", "directory"];
+
+/// Where the arguments lead that are paths by `schema` or by their name, seen from `directory`.
+pub(crate) fn paths(directory: &Path, schema: &Value, arguments: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (name, value) in arguments.as_object().into_iter().flatten() {
+        let of = |key: &str| schema.get("properties")?.get(name)?.get(key)?.as_str();
+        let last = name.rsplit('_').next().unwrap_or(name).to_lowercase();
+        let is_path = of("format").map_or_else(|| PATHS.contains(&last.as_str()), |f| f == "path");
+        let texts: Vec<&str> = match value {
+            Value::String(text) => vec![text],
+            Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        for text in texts.into_iter().filter(|text| is_path && !text.is_empty()) {
+            found.push((name.clone(), leads_to(&directory.join(text)).display().to_string()));
+        }
+    }
+    found
+}
+
+/// The same for a command: every word may be a path, and any of them a script.
+pub(crate) fn targets_of_command(directory: &Path, words: &[String]) -> Vec<(String, String)> {
+    let lead = |word: &String| real(directory, word).map(|real| (format!("{word} is"), real));
+    let paths = words.iter().filter_map(lead);
+    paths.chain(words.iter().filter_map(|word| contents(directory, word))).collect()
+}
+
+/// The real path of what `text` names, where that is not the path as it is written.
+fn real(directory: &Path, text: &str) -> Option<String> {
+    if text.is_empty() || text.contains('\0') {
+        return None;
+    }
+    let written = directory.join(text);
+    let real = match written.canonicalize() {
+        Ok(real) => real,
+        // What is not there yet would be made where its directory really is.
+        Err(_) => written.parent()?.canonicalize().ok()?.join(written.file_name()?),
+    };
+    let plain = directory.join(text.trim_start_matches("./").trim_end_matches('/'));
+    (real != plain).then(|| real.display().to_string())
+}
+
+/// The digest of the file that `word` names.
+fn contents(directory: &Path, word: &str) -> Option<(String, String)> {
+    if word.is_empty() || word.contains('\0') {
+        return None;
+    }
+    let path = directory.join(word);
+    let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let digest = if meta.len() > PROGRAM_BYTES {
+        let changed = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+        Digest::of(format!("{} {}", meta.len(), changed.as_nanos()).as_bytes())
+    } else {
+        let mut bytes = Vec::new();
+        File::open(&path).ok()?.take(PROGRAM_BYTES).read_to_end(&mut bytes).ok()?;
+        Digest::of(&bytes)
+    };
+    Some((format!("{word} holds"), digest.to_string()))
+}

@@ -1,0 +1,307 @@
+//! Running a program in the sandbox: what it was granted becomes what the kernel is told.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use concertina_core::policy::{
+    Access, CommandPattern, FilePath, NetworkRules, PathPattern, Request, Root,
+};
+use concertina_format::config::Tier as Floor;
+use concertina_sandbox::network::{Attempt, Direct, Proxy};
+use concertina_sandbox::{
+    Confinement, Gate, Limits, Machine, Network, Program, SandboxError, Tier, probe, started_by,
+};
+
+use super::executor::{
+    Execution, ExecutionError, Executor, Held, Invocation, PlainExecutor, RefusedHost,
+};
+use crate::Cancel;
+
+/// Files that one pattern such as `src/*.rs` may stand for: each is granted by itself.
+const GLOB_FILES: usize = 4_096;
+
+/// What stays as it is in every directory that may be written, whether it is there or not: what other
+/// programs read as settings or run by themselves.
+const PROTECTED: [&str; 22] = [
+    ".git/config",
+    ".git/hooks",
+    ".git/info/attributes",
+    ".gitmodules",
+    ".bashrc",
+    ".bash_profile",
+    ".profile",
+    ".zshrc",
+    ".zprofile",
+    ".zshenv",
+    ".envrc",
+    ".ssh",
+    ".mcp.json",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".cursor",
+    ".vscode",
+    ".idea",
+    "concertina.toml",
+    "skills.lock",
+    ".concertina",
+];
+
+/// Variables that lead tool chains to their own directories, and where these are below the home: their
+/// programs look for them there, and the home itself is not granted.
+const TOOL_CHAINS: [(&str, &str); 2] = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
+
+/// Runs programs held by the kernel to what they were granted.
+#[derive(Debug, Clone)]
+pub struct SandboxExecutor {
+    floor: Tier,
+    /// Places that are held wherever they are.
+    held: Vec<PathBuf>,
+}
+
+/// What this machine can enforce; found out once.
+pub fn machine() -> &'static Machine {
+    static MACHINE: OnceLock<Machine> = OnceLock::new();
+    MACHINE.get_or_init(probe)
+}
+
+/// What runs programs under the settings' `floor`, with the places `held` as they are.
+pub fn executor(floor: Floor, held: Vec<PathBuf>) -> Arc<dyn Executor> {
+    let floor = match floor {
+        Floor::None => return Arc::new(PlainExecutor),
+        Floor::L1 => Tier::L1,
+        Floor::L2 => Tier::L2,
+        Floor::L3 => Tier::L3,
+    };
+    Arc::new(SandboxExecutor { floor, held })
+}
+
+impl Executor for SandboxExecutor {
+    fn execute(
+        &self,
+        invocation: &Invocation,
+        cancel: &Cancel,
+    ) -> Result<Execution, ExecutionError> {
+        let program = Program {
+            argv: invocation.argv.clone(),
+            directory: invocation.directory.clone(),
+            environment: environment(invocation),
+        };
+        let confinement = self.confinement(invocation, &program);
+        let proxy = gate(&confinement, &invocation.access)?;
+        let gate = proxy.as_ref().map(|proxy| proxy as &dyn Gate);
+        let finished = concertina_sandbox::run(machine(), &program, &confinement, gate, &|| {
+            cancel.is_stopped()
+        })
+        .map_err(|error| failed(error, invocation))?;
+        let attempts = proxy.as_ref().map(Proxy::attempts).unwrap_or_default();
+        let refused = attempts.kept.iter().filter(|attempt| !attempt.allowed);
+        Ok(Execution {
+            exit: finished.exit,
+            stdout: finished.stdout,
+            stderr: finished.stderr,
+            dropped: finished.dropped,
+            held: Some(Held {
+                tier: finished.held.tier.to_string(),
+                refused: refused.map(refused_host).collect(),
+            }),
+        })
+    }
+}
+
+impl SandboxExecutor {
+    fn confinement(&self, invocation: &Invocation, program: &Program) -> Confinement {
+        let access = &invocation.access;
+        let roots = access.roots();
+        let [unreadable, unwritable] = &invocation.closed;
+        let mut read = places(&roots.read);
+        read.extend(invocation.readable.iter().filter_map(|path| path.canonicalize().ok()));
+        let read = without(read, unreadable);
+        // What may be written can be read as well.
+        let write = without(without(places(&roots.write), unreadable), unwritable);
+        let mut execute: BTreeSet<PathBuf> = started_by(program).into_iter().collect();
+        execute.extend(startable(access, program));
+        let mut protect: BTreeSet<PathBuf> = BTreeSet::new();
+        let directories = write.iter().chain(
+            // The workspace may lie below what may be written.
+            [&invocation.directory]
+                .into_iter()
+                .filter(|directory| write.iter().any(|root| directory.starts_with(root))),
+        );
+        for directory in directories.filter(|path| path.is_dir()) {
+            protect.extend(PROTECTED.iter().map(|name| directory.join(name)));
+        }
+        let held = self.held.iter().filter(|held| write.iter().any(|root| held.starts_with(root)));
+        protect.extend(held.cloned());
+        // What a tool is given to write by name is meant.
+        protect.retain(|path| !write.contains(path));
+        Confinement {
+            read: read.into_iter().collect(),
+            write: write.into_iter().collect(),
+            execute: execute.into_iter().collect(),
+            protect: protect.into_iter().collect(),
+            pins: Vec::new(),
+            network: network(access),
+            at_least: self.floor,
+            limits: Limits {
+                time: invocation.timeout,
+                output: invocation.output_bytes,
+                ..Limits::default()
+            },
+        }
+    }
+}
+
+/// Programs that the program may start: those that are declared, or whatever is installed where
+/// nothing says which.
+fn startable(access: &Access, program: &Program) -> Vec<PathBuf> {
+    let path = program.environment.iter().find(|(name, _)| name == "PATH");
+    let path = path.map(|(_, value)| value.as_str()).unwrap_or_default();
+    if access.execute.is_everything() {
+        let directories = path.split(':').filter(|directory| directory.starts_with('/'));
+        return directories.filter_map(|at| Path::new(at).canonicalize().ok()).collect();
+    }
+    let layers: Vec<BTreeSet<&str>> = access
+        .execute
+        .layers()
+        .map(|layer| layer.iter().filter_map(CommandPattern::program).collect())
+        .collect();
+    let Some((first, rest)) = layers.split_first() else { return Vec::new() };
+    let named = first.iter().filter(|name| rest.iter().all(|layer| layer.contains(*name)));
+    named
+        .flat_map(|name| {
+            let argv = vec![(*name).to_owned()];
+            started_by(&Program { argv, ..program.clone() })
+        })
+        .collect()
+}
+
+/// The places that stand for `roots`: real ones that are there. A path that is a link is not what was
+/// declared, so it is left out.
+fn places(roots: &[Root]) -> BTreeSet<PathBuf> {
+    let mut places = BTreeSet::new();
+    for root in roots {
+        let base = Path::new(root.base().as_str());
+        let is_real = base.canonicalize().is_ok_and(|real| real == base);
+        if !is_real {
+            continue;
+        }
+        match root {
+            Root::Subtree(_) | Root::File(_) => {
+                places.insert(base.to_owned());
+            }
+            Root::Glob { .. } => {
+                let files = ignore::WalkBuilder::new(base)
+                    .standard_filters(false)
+                    .follow_links(false)
+                    .sort_by_file_name(Ord::cmp)
+                    .build()
+                    .filter_map(Result::ok)
+                    .filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_symlink()))
+                    .filter(|entry| {
+                        let path = entry.path().to_str().and_then(|path| FilePath::new(path).ok());
+                        path.is_some_and(|path| root.covers(&path))
+                    });
+                places.extend(files.map(ignore::DirEntry::into_path).take(GLOB_FILES));
+            }
+        }
+    }
+    places
+}
+
+/// The same places without what `closed` covers. A kernel that was given a directory cannot be told to leave
+/// something in it out, so instead of a directory that holds such a thing its other entries are given.
+fn without(places: BTreeSet<PathBuf>, closed: &[PathPattern]) -> BTreeSet<PathBuf> {
+    if closed.is_empty() {
+        return places;
+    }
+    let is_closed = |path: &Path| {
+        // What is no text cannot be judged, so it is left out.
+        let path = path.to_str().and_then(|path| FilePath::new(path).ok());
+        path.is_none_or(|path| closed.iter().any(|pattern| pattern.matches(&path)))
+    };
+    places.into_iter().flat_map(|place| open_parts(place, &is_closed).0).collect()
+}
+
+/// What of `place` is not closed, and whether that is all of it. A directory in which nothing is closed is
+/// given as a whole.
+fn open_parts(place: PathBuf, is_closed: &dyn Fn(&Path) -> bool) -> (Vec<PathBuf>, bool) {
+    if is_closed(&place) {
+        return (Vec::new(), false);
+    }
+    let is_directory = place.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    let Ok(entries) = std::fs::read_dir(&place) else { return (vec![place], true) };
+    if !is_directory {
+        return (vec![place], true);
+    }
+    let (mut parts, mut whole) = (Vec::new(), true);
+    for entry in entries.filter_map(Result::ok) {
+        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        let (inside, is_whole) = open_parts(entry.path(), is_closed);
+        whole &= is_whole;
+        parts.extend(inside.into_iter().filter(|_| !is_link));
+    }
+    if whole { (vec![place], true) } else { (parts, false) }
+}
+
+/// What may be reached, as the sandbox is told of it.
+fn network(access: &Access) -> Network {
+    let scopes = access.network_scopes().unwrap_or_default();
+    let domains: Vec<String> = scopes.into_iter().flat_map(|scope| scope.domains).collect();
+    if domains.is_empty() { Network::None } else { Network::Domains(domains) }
+}
+
+fn gate(confinement: &Confinement, access: &Access) -> Result<Option<Proxy>, ExecutionError> {
+    if confinement.network == Network::None {
+        return Ok(None);
+    }
+    let refused = |message: String| ExecutionError::Confined { code: "NO_GATE", message };
+    let scopes = access.network_scopes().unwrap_or_default();
+    let rules = NetworkRules::new(&scopes)
+        .map_err(|errors| refused(errors.first().map(ToString::to_string).unwrap_or_default()))?;
+    Proxy::new(rules, Arc::new(Direct)).map(Some).map_err(|error| refused(error.to_string()))
+}
+
+fn refused_host(attempt: &Attempt) -> RefusedHost {
+    let host = match attempt.port {
+        Some(port) => format!("{}:{port}", attempt.host),
+        None => attempt.host.clone(),
+    };
+    let request =
+        attempt.port.and_then(|port| Request::connect(&attempt.host, port, &attempt.method).ok());
+    RefusedHost { host, request, code: attempt.code.to_owned(), reason: attempt.reason.clone() }
+}
+
+/// The environment of a confined program. The home is not granted, so it gets one that is empty, unless
+/// the tool asks for the real one by name.
+fn environment(invocation: &Invocation) -> Vec<(String, String)> {
+    let mut environment = invocation.environment.clone();
+    let home = environment.iter().position(|(name, _)| name == "HOME");
+    let Some(at) = home.filter(|_| !invocation.keeps_home) else { return environment };
+    let (_, home) = environment.remove(at);
+    for (name, directory) in TOOL_CHAINS {
+        let place = Path::new(&home).join(directory);
+        if place.is_dir() && !environment.iter().any(|(known, _)| known == name) {
+            environment.push((name.to_owned(), place.display().to_string()));
+        }
+    }
+    environment.push(("HOME".to_owned(), EMPTY_HOME.to_owned()));
+    environment
+}
+
+/// Empty at the beginning of each run, or not to be opened at all.
+const EMPTY_HOME: &str = "/tmp";
+
+fn failed(error: SandboxError, invocation: &Invocation) -> ExecutionError {
+    match error {
+        SandboxError::NotStarted { program, source, .. } => {
+            ExecutionError::NotStarted { program, source }
+        }
+        SandboxError::NoDirectory(path) => ExecutionError::NoDirectory(path),
+        SandboxError::Timeout(_) => ExecutionError::Timeout(invocation.timeout.as_secs()),
+        SandboxError::Cancelled => ExecutionError::Cancelled,
+        SandboxError::Lost(source) => ExecutionError::Lost(source),
+        other => ExecutionError::Confined { code: other.code(), message: other.to_string() },
+    }
+}
