@@ -276,3 +276,51 @@ fn an_answer_from_elsewhere_counts_in_a_running_server() {
     let ran = peer.tool("call", &json!({"tool": "mark", "args": {"path": "a"}}));
     assert!(ran.contains("ev:1") && is_marked(&place, "a"), "{ran}");
 }
+
+/// A tool that may read one directory.
+const SHOWS: &str = r#"//- concertina.toml
+[tool.show]
+description = "Shows a file."
+argv = ["cat", "--", "${path}"]
+danger = "safe"
+permissions = {read = [{paths = ["open/**"]}]}
+parameters = {properties = {path = {type = "string"}}, required = ["path"]}
+//- open/a.txt
+ahoy
+//- secret/b.txt
+hush
+"#;
+
+#[test]
+fn k01_k02_k03_k12_what_is_declared_runs_held_what_is_not_is_refused_and_both_are_on_record() {
+    let place = Place::with(SHOWS).trusted();
+    let session = place.session();
+    let show = |path: &str| {
+        let arguments = json!({"path": path}).to_string();
+        place.run(&["call", "show", &arguments, "--session", &session])
+    };
+    show("open/a.txt").exits(0).shows(&["ahoy"]);
+    let work = place.work().canonicalize().unwrap();
+    std::os::unix::fs::symlink("../secret/b.txt", work.join("open/link")).unwrap();
+    std::fs::create_dir(work.join("open-evil")).unwrap();
+    std::fs::write(work.join("open-evil/c.txt"), "hush").unwrap();
+    let secret = work.join("secret/b.txt").display().to_string();
+    let ways = [
+        "secret/b.txt",
+        "open/../secret/b.txt",
+        "open/link",
+        "./open//link",
+        secret.as_str(),
+        "open-evil/c.txt",
+        "OPEN/a.txt",
+        "/etc/passwd",
+    ];
+    for path in ways {
+        let refused = show(path).exits(3);
+        refused.fails_clearly("PATH_OUTSIDE");
+    }
+    show("open/link").exits(3).says(&[&secret]);
+    place.run(&["audit", "show", &session]).exits(0).shows(&["show", "open/a.txt"]);
+    place.run(&["audit", "denials", "--by", "tool"]).exits(0).shows(&["show", "PATH_OUTSIDE"]);
+    place.run(&["audit", "verify", &session]).exits(0);
+}

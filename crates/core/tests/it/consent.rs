@@ -222,6 +222,8 @@ fn e03_a_skill_that_only_reads_opens_and_one_that_could_do_more_asks_the_model()
     assert_eq!(code(&asked), "APPROVAL_NEEDED");
     assert!(ask(&asked).action.contains("could: run git push *"), "{}", ask(&asked).action);
     assert!(open(&mut bench, Origin::user(), &risky).ask.is_none(), "a person typed it");
+    bench.settings.policy.rules.allow = vec![Rule::new("skill:plain", &Places::default()).unwrap()];
+    assert!(open(&mut bench, Origin::model("m"), &risky).ask.is_none(), "a rule answered it");
 }
 
 #[test]

@@ -78,9 +78,13 @@ impl<'a> Deciding<'a> {
         let (state, world, subject) = (self.state, self.world, origin.subject);
         let opening = visibility::opening(state, world, entry, subject, &skill.arguments);
         let verdict = visibility::skill(state, world, entry, subject).and(opening);
+        // A rule that allows it has answered the question.
+        let is_allowed = verdict.effect == Effect::Allow
+            && verdict.reasons.iter().any(|reason| reason.code == "POLICY_ALLOWS");
         let ruled = verdict.reasons.into_iter().next().filter(|_| verdict.effect == Effect::Ask);
         let risks = risks(skill);
-        let risky = (origin.subject == Subject::Model && !risks.is_empty()).then(|| {
+        let asks = origin.subject == Subject::Model && !is_allowed && !risks.is_empty();
+        let risky = asks.then(|| {
             let text = format!("skill:{} could do more than read: {}", entry.id, risks.join("; "));
             Reason::new("RISKY_SKILL", text, entry.path.to_string())
         });

@@ -10,9 +10,9 @@ use concertina_mcp::server::{Exposure, Gateway, GatewayOptions, Handler};
 use concertina_mcp::upstream::{Pool, PoolOptions};
 use concertina_mcp::wire::Wire;
 use concertina_runtime::upstream::{Definition, Reach};
-use concertina_runtime::{Workspace, WorkspaceOptions};
+use concertina_runtime::{Session, Workspace, WorkspaceOptions};
 use concertina_store::Store;
-use concertina_types::SessionId;
+use concertina_types::{ApprovalScope, Means, SessionId};
 use rmcp::service::serve_server;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, WriteHalf};
@@ -118,6 +118,18 @@ impl Room {
         let workspace = Workspace::open(&self.path(""), options).unwrap();
         let options = GatewayOptions { exposure: self.exposure };
         Gateway::new(workspace, self.store.clone(), Some(pool), options)
+    }
+
+    /// A person agrees to whatever was asked, from elsewhere.
+    pub(crate) fn agree(&self) {
+        for known in self.store.events.sessions().unwrap() {
+            let mut session = Session::resume(self.store.clone(), known.session).unwrap();
+            let questions: Vec<String> = session.state().approvals.keys().cloned().collect();
+            for question in questions {
+                let (scope, by) = (ApprovalScope::Session, Means::Command);
+                assert_eq!(session.agree(&question, scope, by, None).unwrap(), None);
+            }
+        }
     }
 
     /// A client of a gateway of its own, which has shaken hands.

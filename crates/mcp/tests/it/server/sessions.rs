@@ -202,27 +202,24 @@ async fn a_call_whose_client_is_gone_still_ends_on_the_record() {
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_waits_for_the_command_of_a_skill_that_another_opens() {
-    let body = "---\nname: slow\ndescription: Waits.\npermissions:\n  execute: [\"cat pipe\"]\n---\nIt says !`cat pipe` now.\n";
-    let room = harbour().file("skills/slow/SKILL.md", body);
-    let pipe = room.path("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let body = "---\nname: slow\ndescription: Waits.\npermissions:\n  execute: [\"sh wait.sh\", \"sleep *\", \"cat *\"]\n  read: [{paths: ['**']}]\n---\nIt says !`sh wait.sh` now.\n";
+    let script = "while [ ! -e go ]; do sleep 0.05; done; cat go\n";
+    let room = harbour().file("skills/slow/SKILL.md", body).file("wait.sh", script);
+    let go = room.path("go");
     let gateway = room.open().await;
     let (one, two) = (Client::of(&gateway).await, Client::of(&gateway).await);
+    let refused = one.text("open", json!({"ref": "skill:slow"})).await;
+    assert!(refused.starts_with("error APPROVAL_NEEDED"), "{refused}");
+    room.agree();
     let open = json!({"name": "open", "arguments": {"ref": "skill:slow"}});
     let (_, mut opened) = one.begin("tools/call", open).await;
-    // It can be opened for writing once the command reads.
-    let write =
-        tokio::task::spawn_blocking(move || std::fs::File::options().write(true).open(pipe));
-    let mut write = tokio::select! {
-        write = write => write.unwrap().unwrap(),
-        answer = &mut opened => panic!("the command did not wait: {answer:?}"),
-    };
+    let early = tokio::time::timeout(std::time::Duration::from_millis(500), &mut opened).await;
+    assert!(early.is_err(), "the command did not wait: {early:?}");
     assert!(two.text("find", json!({"query": "tides"})).await.contains("skill:tides"));
     assert!(two.text("open", json!({"ref": "skill:tides"})).await.contains("Look at the table."));
     let three = Client::of(&gateway).await;
     assert!(three.text("open", json!({"ref": "menu:harbour"})).await.contains("bell_001"));
-    std::io::Write::write_all(&mut write, b"high water").unwrap();
-    drop(write);
+    std::fs::write(go, "high water").unwrap();
     let answer = opened.await.unwrap()["result"].clone();
     assert!(text(&answer).contains("It says high water now."), "{answer}");
 }
