@@ -110,14 +110,13 @@ pub(super) fn start(
     let gateway = Arc::clone(gateway);
     async move {
         let outcome = run(&gateway, running).await;
-        let remembered = Arc::clone(&gateway);
         let finished = desk.work(move |seat| {
             // What goes on beside the record is without secrets, as the record is.
             let mut outcome = seat.session.without_secrets(outcome);
             let (extra, error) = apart(&mut outcome);
             if let Some(server) = server {
                 for uri in extra.links() {
-                    remembered.remember_link(uri, &server);
+                    gateway.remember_link(uri, &server);
                 }
             }
             let reply = seat.session.finish(origin, id, outcome)?;
