@@ -313,10 +313,10 @@ fn without_shims(path: &str, invocation: &Invocation) -> String {
     let chosen = |root: &Path| {
         let given = invocation.environment.iter().find(|(name, _)| name == "PYENV_VERSION");
         let near = invocation.directory.ancestors().map(|at| at.join(".python-version"));
-        let files = near.chain([root.join("version")]);
+        let mut files = near.chain([root.join("version")]);
         let version = given
             .map(|(_, version)| version.clone())
-            .or_else(|| files.filter_map(|file| std::fs::read_to_string(file).ok()).next())?;
+            .or_else(|| files.find_map(|file| std::fs::read_to_string(file).ok()))?;
         let version = version.split_whitespace().next()?.to_owned();
         let bin = root.join("versions").join(version).join("bin");
         bin.is_dir().then(|| bin.display().to_string())
