@@ -6,6 +6,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
@@ -15,6 +16,11 @@ use crate::private::{create, sync_directory};
 
 /// Hidden, so that nobody looks for skills in it.
 const STAGING: &str = ".concertina-staging";
+
+/// How long a directory that is taken is waited for, and how often it is looked at: no longer than it takes
+/// to start a program.
+const PATIENCE: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The right to change a directory of skills, and a place to prepare the change.
 #[derive(Debug)]
@@ -36,7 +42,13 @@ impl Held {
     pub(super) fn take(directory: &Path) -> Result<Self, SupplyError> {
         let file =
             File::open(directory).map_err(|error| SupplyError::not_written(directory, &error))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        // A process that was just forked holds what its parent held until it has closed it.
+        let until = Instant::now() + PATIENCE;
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if Instant::now() < until {
+                std::thread::sleep(LOOK);
+                continue;
+            }
             let message = format!(
                 "another program changes skills in {}; try again when it is done",
                 directory.display()
