@@ -6,10 +6,10 @@ use std::sync::Arc;
 use concertina_core::catalog::search::{Hit, Index, Kind, SearchDocument, Weights};
 use concertina_core::catalog::{Category, SkillEntry, Snapshot, ToolEntry};
 use concertina_core::policy::OWNER;
-use concertina_core::session::{NOTHING_STANDING, Settings, State, World, visibility};
+use concertina_core::session::{Settings, State, World, visibility};
 use concertina_format::skill::{Section, sections};
 use concertina_tokens::O200k;
-use concertina_types::{Digest, LineIndex, LineRange, Redactor, Ref, SkillId, Subject, ToolName};
+use concertina_types::{Digest, LineIndex, LineRange, Ref, SkillId, Subject, ToolName};
 
 use crate::semantic::Note;
 use crate::session::is_taken;
@@ -284,14 +284,7 @@ pub(crate) fn showable_documents<'a>(
     snapshot: &'a Snapshot,
     settings: &'a Settings,
 ) -> impl Iterator<Item = SearchDocument> + 'a {
-    let world = World {
-        settings,
-        snapshot,
-        listed: None,
-        standing: &NOTHING_STANDING,
-        counter: &O200k,
-        redactor: Redactor::UNKEYED,
-    };
+    let world = World::for_looking(settings, snapshot, &O200k);
     let state = State { principal: OWNER.to_owned(), ..State::default() };
     let is_showable = move |reference: Ref| {
         let seen = visibility(&state, &world, &reference, Subject::Model);

@@ -5,11 +5,11 @@ use concertina_core::catalog::{Loaded, SkillEntry, listing};
 use concertina_core::policy::OWNER;
 use concertina_core::policy::Reason;
 use concertina_core::procedure;
-use concertina_core::session::{NOTHING_STANDING, State, World, visibility, visible_skills};
+use concertina_core::session::{State, World, visibility, visible_skills};
 use concertina_format::skill::sections;
 use concertina_runtime::{LoadedSkill, RuntimeError, Workspace};
 use concertina_tokens::O200k;
-use concertina_types::{Digest, Redactor, Ref, SkillId, Subject};
+use concertina_types::{Digest, Ref, SkillId, Subject};
 use serde_json::{Value, json};
 
 use crate::args::{ListArgs, PlaceArgs, ShowArgs, Who};
@@ -58,14 +58,7 @@ pub(crate) fn list(args: &ListArgs, out: &mut Output) -> Result<u8, CliError> {
         ..State::default()
     };
     let snapshot = workspace.snapshot().clone();
-    let world = World {
-        settings: workspace.settings(),
-        snapshot: &snapshot,
-        listed: None,
-        standing: &NOTHING_STANDING,
-        counter: &O200k,
-        redactor: Redactor::UNKEYED,
-    };
+    let world = World::for_looking(workspace.settings(), &snapshot, &O200k);
     let look = |entry| look_at(&state, &world, entry);
     if args.render {
         return render(args, &state, &world, out);

@@ -8,7 +8,7 @@ use super::settings::Settings;
 use crate::catalog::Snapshot;
 
 /// No standing consent.
-pub static NOTHING_STANDING: BTreeSet<Digest> = BTreeSet::new();
+static NOTHING_STANDING: BTreeSet<Digest> = BTreeSet::new();
 
 /// The material of a decision: immutable, given by the runtime.
 #[derive(Clone, Copy)]
@@ -25,6 +25,18 @@ pub struct World<'a> {
     pub counter: &'a dyn TokenCounter,
     /// Takes secrets out of whatever a decision keeps or says.
     pub redactor: &'a Redactor,
+}
+
+impl<'a> World<'a> {
+    /// The material for a look at what there is: nothing is done or kept by it.
+    pub fn for_looking(
+        settings: &'a Settings,
+        snapshot: &'a Snapshot,
+        counter: &'a dyn TokenCounter,
+    ) -> Self {
+        let (standing, redactor) = (&NOTHING_STANDING, Redactor::UNKEYED);
+        Self { settings, snapshot, listed: None, standing, counter, redactor }
+    }
 }
 
 impl std::fmt::Debug for World<'_> {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use concertina_core::catalog::{Scope, SkillEntry, listing};
 use concertina_core::policy::OWNER;
-use concertina_core::session::{NOTHING_STANDING, State, World, visibility};
+use concertina_core::session::{State, World, visibility};
 use concertina_tokens::O200k;
-use concertina_types::{Redactor, Ref, Severity, Subject};
+use concertina_types::{Ref, Severity, Subject};
 
 use super::pool::{Pool, root_of};
 use super::report::{Collision, FindingCount, From, Hidden, Index, Skills, SkippedFile};
@@ -24,14 +24,7 @@ pub(super) fn of(workspace: &Workspace, pool: &Pool) -> Skills {
     let snapshot = workspace.snapshot();
     let settings = workspace.settings();
     let state = State { principal: OWNER.to_owned(), ..State::default() };
-    let world = World {
-        settings,
-        snapshot,
-        listed: None,
-        standing: &NOTHING_STANDING,
-        counter: &O200k,
-        redactor: Redactor::UNKEYED,
-    };
+    let world = World::for_looking(settings, snapshot, &O200k);
     let mut visible: Vec<&SkillEntry> = Vec::new();
     let mut waiting: Vec<&SkillEntry> = Vec::new();
     let mut hidden: BTreeMap<String, Hidden> = BTreeMap::new();

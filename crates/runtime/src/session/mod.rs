@@ -131,21 +131,13 @@ impl Session {
     ) -> Result<Self, RuntimeError> {
         let settings = started.settings.unwrap_or_else(|| workspace.settings().clone());
         let text = json(&settings)?;
+        let id = started.id.map_or_else(new_session_id, Ok)?;
+        let earlier = started.earlier.unwrap_or_else(|| store.clone());
         let mut session = Self {
-            id: started.id.map_or_else(new_session_id, Ok)?,
-            earlier: started.earlier.unwrap_or_else(|| store.clone()),
-            learned: OnceLock::new(),
-            approver: Arc::new(NoApprover),
-            standing: BTreeSet::new(),
-            agreed: None,
-            redactor: Redactor::new([0; 32]),
-            keyed: false,
-            store,
-            state: State::default(),
-            shelf: Shelf::default(),
+            earlier,
             settings: Arc::new(settings),
             snapshot: Arc::clone(workspace.snapshot()),
-            listed: None,
+            ..Self::blank(store, id)
         };
         session.learn_from(workspace);
         session.apply(&Command::Start {
@@ -176,7 +168,14 @@ impl Session {
         if state.session.is_none() {
             return Err(RuntimeError::NoSession(id));
         }
-        let mut session = Self {
+        let mut session = Self { state, ..Self::blank(store, id) };
+        session.fetch(None)?;
+        Ok(session)
+    }
+
+    /// The session `id`, of which nothing is known yet.
+    fn blank(store: Store, id: SessionId) -> Self {
+        Self {
             id,
             earlier: store.clone(),
             learned: OnceLock::new(),
@@ -186,14 +185,12 @@ impl Session {
             redactor: Redactor::new([0; 32]),
             keyed: false,
             store,
-            state,
+            state: State::default(),
             shelf: Shelf::default(),
             settings: Arc::default(),
             snapshot: Arc::default(),
             listed: None,
-        };
-        session.fetch(None)?;
-        Ok(session)
+        }
     }
 
     /// Its id.
