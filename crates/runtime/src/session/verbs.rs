@@ -548,16 +548,11 @@ impl Session {
                 return Ok(Admission::Answered(Box::new(reply)));
             }
         };
-        let asks = meant(&self.state, &self.world(), &tool)
-            .filter(|entry| !asks(&self.state, &self.world(), entry).is_empty());
-        let shown = asks.map(|entry| toolbox.targets(&entry.name, &arguments));
-        let paths = meant(&self.state, &self.world(), &tool)
-            .map(|entry| toolbox.paths(entry, &arguments))
-            .unwrap_or_default();
-        let argv = meant(&self.state, &self.world(), &tool)
-            .map(|entry| toolbox.argv(&entry.name, &arguments))
-            .unwrap_or_default();
-        let targets = Targets { argv, paths, shown: shown.unwrap_or_default() };
+        let (state, world) = (&self.state, self.world());
+        let targets = meant(state, &world, &tool).map_or_else(Targets::default, |entry| {
+            let is_asked = !asks(state, &world, entry).is_empty();
+            toolbox.targets(entry, &arguments, is_asked)
+        });
         let applied = self.apply_asking(&Command::Call { origin, tool, arguments, targets })?;
         Ok(match (applied.ticket, applied.ask) {
             (Some(ticket), _) => Admission::Admitted(ticket),

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use concertina_core::catalog::ToolEntry;
 use concertina_core::policy::{FilePath, Request};
-use concertina_core::session::{Held as HeldBack, KeptFrom, Ticket};
+use concertina_core::session::{Held as HeldBack, KeptFrom, Targets, Ticket};
 use concertina_types::{ToolName, is_secret_variable, limits};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -262,30 +262,20 @@ impl Toolbox {
         }
     }
 
-    /// What a call of `tool` really means: where its paths lead, what the files that it runs hold.
-    pub(crate) fn targets(&self, tool: &ToolName, arguments: &Value) -> Vec<(String, String)> {
-        match self.runners.get(tool) {
-            Some(Runner::Exec(program)) => program.targets(arguments, &self.workspace),
-            Some(Runner::Sqlite(_)) | None => targets(&self.workspace, arguments, &[]),
-        }
-    }
-
-    /// The argument vector that a call of `tool` runs; empty where it is no program.
-    pub(crate) fn argv(&self, tool: &ToolName, arguments: &Value) -> Vec<String> {
-        match self.runners.get(tool) {
-            Some(Runner::Exec(program)) => program.argv(arguments),
-            Some(Runner::Sqlite(_)) | None => Vec::new(),
-        }
-    }
-
-    /// Where the arguments that are paths lead, for a program: others have their own idea of paths.
-    pub(crate) fn paths(&self, tool: &ToolEntry, arguments: &Value) -> Vec<(String, String)> {
-        match self.runners.get(&tool.name) {
-            Some(Runner::Exec(program)) => {
-                let directory = program.directory(&self.workspace);
-                paths(&directory, &tool.parameters.value(), arguments)
-            }
-            Some(Runner::Sqlite(_)) | None => Vec::new(),
+    /// What a call of `tool` really means: what it runs, and where the arguments lead that are paths of a
+    /// program; others have their own idea of paths. What a person is shown besides is found out where one
+    /// `is_asked`.
+    pub(crate) fn targets(&self, tool: &ToolEntry, arguments: &Value, is_asked: bool) -> Targets {
+        let Some(Runner::Exec(program)) = self.runners.get(&tool.name) else {
+            let shown = is_asked.then(|| targets(&self.workspace, arguments, &[]));
+            return Targets { shown: shown.unwrap_or_default(), ..Targets::default() };
+        };
+        let directory = program.directory(&self.workspace);
+        let shown = is_asked.then(|| program.targets(arguments, &self.workspace));
+        Targets {
+            argv: program.argv(arguments),
+            paths: paths(&directory, &tool.parameters.value(), arguments),
+            shown: shown.unwrap_or_default(),
         }
     }
 
