@@ -1,8 +1,9 @@
 //! Which machines a download may reach.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use concertina_core::policy::not_public;
 use futures_util::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
@@ -35,41 +36,7 @@ impl Resolver for SystemResolver {
 /// assert!(!is_public("::ffff:10.0.0.1".parse().unwrap()));
 /// ```
 pub fn is_public(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => is_public_v6(address),
-    }
-}
-
-fn is_public_v4(address: Ipv4Addr) -> bool {
-    let [a, b, c, _] = address.octets();
-    !(address.is_private()
-        || address.is_loopback()
-        || address.is_link_local()
-        || address.is_documentation()
-        || a == 0
-        || a >= 224
-        || (a == 100 && (b & 0xc0) == 64)
-        || (a == 192 && b == 0 && c == 0)
-        || (a == 192 && b == 88 && c == 99)
-        || (a == 198 && (b & 0xfe) == 18))
-}
-
-fn is_public_v6(address: Ipv6Addr) -> bool {
-    let segments = address.segments();
-    let embedded = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
-    // Addresses that stand for one of the older kind are what that one is.
-    match segments {
-        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-            return is_public_v4(embedded(high, low));
-        }
-        [0x2002, high, low, ..] => return is_public_v4(embedded(high, low)),
-        _ => {}
-    }
-    // Only this block is given out to machines; of it, some parts are for other uses.
-    let [first, second, ..] = segments;
-    let is_special = first == 0x2001 && (second < 0x200 || second == 0xdb8);
-    (first & 0xe000) == 0x2000 && !is_special && (first & 0xfff0) != 0x3ff0
+    not_public(address).is_none()
 }
 
 /// Lets a connection reach only public addresses, whatever name it was asked for.

@@ -37,6 +37,8 @@ const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, "for documentation"),
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, "an IPv4 address in disguise"),
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "for documentation"),
+    // Of an early network, given back and not given out since.
+    (Ipv6Addr::new(0x3ff0, 0, 0, 0, 0, 0, 0, 0), 12, "reserved"),
 ];
 
 /// Where networks without IPv4 put addresses of IPv4 (RFC 6052).
