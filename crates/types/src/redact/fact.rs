@@ -44,7 +44,9 @@ impl Redactor {
         }
     }
 
-    fn redact_record(&self, value: &mut Value, moved: &Moved) -> bool {
+    /// Replaces every secret in the texts of `value`, and the address of every text that was moved. True where
+    /// there was one.
+    pub(super) fn redact_record(&self, value: &mut Value, moved: &Moved) -> bool {
         match value {
             Value::String(text) => match self.redact(text) {
                 Cow::Borrowed(_) => false,

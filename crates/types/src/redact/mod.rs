@@ -118,22 +118,7 @@ impl Redactor {
 
     /// Replaces every secret in the texts of `value`, names of fields apart. True where there was one.
     pub fn redact_value(&self, value: &mut Value) -> bool {
-        match value {
-            Value::String(text) => match self.redact(text) {
-                Cow::Borrowed(_) => false,
-                Cow::Owned(redacted) => {
-                    *text = redacted;
-                    true
-                }
-            },
-            Value::Array(items) => {
-                items.iter_mut().fold(false, |any, item| self.redact_value(item) | any)
-            }
-            Value::Object(fields) => {
-                fields.values_mut().fold(false, |any, item| self.redact_value(item) | any)
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        }
+        self.redact_record(value, &Moved::new())
     }
 
     fn without_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
