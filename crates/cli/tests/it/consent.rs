@@ -324,3 +324,22 @@ fn k01_k02_k03_k12_what_is_declared_runs_held_what_is_not_is_refused_and_both_ar
     place.run(&["audit", "denials", "--by", "tool"]).exits(0).shows(&["show", "PATH_OUTSIDE"]);
     place.run(&["audit", "verify", &session]).exits(0);
 }
+
+#[test]
+fn k08_a_rule_about_a_command_asks_with_all_that_would_run_and_a_changed_script_asks_again() {
+    let script = "//- tick.sh\necho tock\n";
+    let settings = MARKS
+        .replace("[\"touch\", \"${path}\"]", "[\"sh\", \"tick.sh\", \"${path}\"]")
+        .replace("tool:mark", "Bash(sh tick.sh *)");
+    let place = Place::with(&[&settings, script].concat()).trusted();
+    let session = place.session();
+    let on = ["--session", session.as_str(), "--json"];
+    let id = asked(mark(&place, "a", &on));
+    let waiting = place.run(&["approve", "list"]).exits(0);
+    waiting.shows(&["runs: [\"sh\",\"tick.sh\",\"a\"]", "tick.sh holds: sha256:"]);
+    place.run(&["approve", "grant", &id, "--for", "session"]).exits(0);
+    mark(&place, "a", &["--session", &session]).exits(0).shows(&["tock"]);
+    place.add(&script.replace("tock", "tick"));
+    place.trust();
+    mark(&place, "a", &on).exits(3);
+}

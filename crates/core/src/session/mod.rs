@@ -41,5 +41,7 @@ pub use state::{Item, OpenSkill, PendingCall, State};
 pub use ticket::{Intent, NotRecorded, Ticket};
 pub use tools::{FOUR_TOOLS, client_tool_definitions, mechanism, tool_definitions};
 pub use view::{Block, Message, Part, ToolDefinition, View};
-pub use visibility::{Visibility, asks, meant, menus, visibility, visible_skills, visible_tools};
+pub use visibility::{
+    Visibility, asks, by_rules, meant, menus, visibility, visible_skills, visible_tools,
+};
 pub use world::World;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use concertina_types::{OpenMode, Ref, SkillId, Subject, ToolName, limits};
 use serde::Serialize;
 
+use super::command::Targets;
 use super::state::{OpenSkill, State};
 use super::world::World;
 use crate::catalog::{Category, Danger, NeedsSkill, SkillEntry, ToolEntry};
-use crate::policy::{Action, Caller, Decision, Effect, Pattern, Reason};
+use crate::policy::{Action, Caller, Decision, Effect, FilePath, Pattern, Reason, Request};
 
 /// Whether a thing is visible and callable to someone, and the reasons, strictest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -308,6 +309,29 @@ pub fn asks(state: &State, world: &World<'_>, entry: &ToolEntry) -> Vec<Reason> 
         confirmed(&open.opened.permissions.confirm, format!("skill:{}", open.opened.id));
     }
     reasons
+}
+
+/// What rules say of a call of `entry` besides its name: of the command that it comes to, and of the paths
+/// that it names.
+pub fn by_rules(
+    state: &State,
+    world: &World<'_>,
+    subject: Subject,
+    entry: &ToolEntry,
+    targets: &Targets,
+) -> Decision {
+    let caller = Caller { principal: &state.principal, subject: Some(subject) };
+    let policy = &world.settings.policy;
+    let command = (!targets.argv.is_empty()).then(|| Request::Run(targets.argv.clone()));
+    let paths = targets.paths.iter().filter_map(|(_, real)| FilePath::new(real).ok());
+    let of_paths = paths.flat_map(|path| {
+        let write = (entry.danger != Danger::Safe).then(|| Request::Write(path.clone()));
+        std::iter::once(Request::Read(path)).chain(write)
+    });
+    let requests = command.into_iter().chain(of_paths);
+    requests
+        .map(|request| policy.judge(caller, Action::Request(&request)))
+        .fold(Decision::allow(), Decision::and)
 }
 
 /// Whether `operation`, as a `confirm` list has it, means calls of `tool`: `*`, what it does to the

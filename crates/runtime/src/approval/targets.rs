@@ -70,12 +70,7 @@ fn real(directory: &Path, text: &str) -> Option<String> {
     if text.is_empty() || text.contains('\0') {
         return None;
     }
-    let written = directory.join(text);
-    let real = match written.canonicalize() {
-        Ok(real) => real,
-        // What is not there yet would be made where its directory really is.
-        Err(_) => written.parent()?.canonicalize().ok()?.join(written.file_name()?),
-    };
+    let real = leads_to(&directory.join(text));
     let plain = directory.join(text.trim_start_matches("./").trim_end_matches('/'));
     (real != plain).then(|| real.display().to_string())
 }

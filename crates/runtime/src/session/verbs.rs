@@ -7,8 +7,9 @@ use std::sync::Arc;
 use concertina_core::catalog::search::{
     Answer, Explanation, Field, Hit, Index, Kind, Prior, Query, SearchDocument, SearchDocumentMeta,
 };
+use concertina_core::policy::Effect;
 use concertina_core::session::{
-    Command, Origin, Refusal, Shown, Targets, asks, meant, menus, visibility,
+    Command, Origin, Refusal, Shown, Targets, asks, by_rules, meant, menus, visibility,
 };
 use concertina_format::expand::Profile;
 use concertina_types::{
@@ -550,8 +551,11 @@ impl Session {
         };
         let (state, world) = (&self.state, self.world());
         let targets = meant(state, &world, &tool).map_or_else(Targets::default, |entry| {
-            let is_asked = !asks(state, &world, entry).is_empty();
-            toolbox.targets(entry, &arguments, is_asked)
+            let targets = toolbox.targets(entry, &arguments);
+            let is_asked = !asks(state, &world, entry).is_empty()
+                || by_rules(state, &world, origin.subject, entry, &targets).effect == Effect::Ask;
+            let shown = is_asked.then(|| toolbox.shown(&entry.name, &arguments));
+            Targets { shown: shown.unwrap_or_default(), ..targets }
         });
         let applied = self.apply_asking(&Command::Call { origin, tool, arguments, targets })?;
         Ok(match (applied.ticket, applied.ask) {

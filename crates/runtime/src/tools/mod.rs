@@ -263,19 +263,24 @@ impl Toolbox {
     }
 
     /// What a call of `tool` really means: what it runs, and where the arguments lead that are paths of a
-    /// program; others have their own idea of paths. What a person is shown besides is found out where one
-    /// `is_asked`.
-    pub(crate) fn targets(&self, tool: &ToolEntry, arguments: &Value, is_asked: bool) -> Targets {
+    /// program; others have their own idea of paths.
+    pub(crate) fn targets(&self, tool: &ToolEntry, arguments: &Value) -> Targets {
         let Some(Runner::Exec(program)) = self.runners.get(&tool.name) else {
-            let shown = is_asked.then(|| targets(&self.workspace, arguments, &[]));
-            return Targets { shown: shown.unwrap_or_default(), ..Targets::default() };
+            return Targets::default();
         };
         let directory = program.directory(&self.workspace);
-        let shown = is_asked.then(|| program.targets(arguments, &self.workspace));
         Targets {
             argv: program.argv(arguments),
             paths: paths(&directory, &tool.parameters.value(), arguments),
-            shown: shown.unwrap_or_default(),
+            shown: Vec::new(),
+        }
+    }
+
+    /// What a person is shown of the call besides, where one is asked.
+    pub(crate) fn shown(&self, tool: &ToolName, arguments: &Value) -> Vec<(String, String)> {
+        match self.runners.get(tool) {
+            Some(Runner::Exec(program)) => program.targets(arguments, &self.workspace),
+            Some(Runner::Sqlite(_)) | None => targets(&self.workspace, arguments, &[]),
         }
     }
 

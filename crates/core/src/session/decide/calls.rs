@@ -14,15 +14,15 @@ use super::super::command::{Held, KeptFrom, Origin, Targets};
 use super::super::skill::PreparedSkill;
 use super::super::state::{OpenSkill, State};
 use super::super::ticket::Intent;
-use super::super::visibility::{self, asks, visible_tools};
+use super::super::visibility::{self, asks, by_rules, visible_tools};
 use super::consent::Consent;
 use super::draft::{Deciding, actor};
 use crate::catalog::search::nearest_names;
 use crate::catalog::{Danger, NeedsSkill, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
 use crate::policy::{
-    Access, Action as Doing, Caller, CommandRefused, Decision, Effect, FilePath, PathPattern,
-    Reason, Request, allowed_command, command_words,
+    Access, Action as Doing, Caller, CommandRefused, Effect, FilePath, PathPattern, Reason,
+    Request, allowed_command, command_words,
 };
 
 /// What stands before the skill's name where a log names who ran a command.
@@ -74,8 +74,7 @@ impl<'a> Deciding<'a> {
             let refusal = self.stopping(tool, refusal);
             return self.refuse(origin, request, refusal);
         }
-        let ruled =
-            self.by_rules(origin, &targets.argv, &targets.paths, tool.danger != Danger::Safe);
+        let ruled = by_rules(self.state, self.world, origin.subject, tool, &targets);
         let ruling = ruled.reasons.into_iter().find(|reason| reason.code.starts_with("POLICY_"));
         if let (Effect::Deny, Some(reason)) = (ruled.effect, &ruling) {
             let command = Request::Run(targets.argv.clone());
@@ -114,30 +113,6 @@ impl<'a> Deciding<'a> {
     fn closed(&self, origin: &Origin) -> [Vec<PathPattern>; 2] {
         let caller = Caller { principal: &self.state.principal, subject: Some(origin.subject) };
         self.world.settings.policy.closed(caller)
-    }
-
-    /// What rules say of the command that a call comes to and of the paths that it names, strictest first.
-    fn by_rules(
-        &self,
-        origin: &Origin,
-        argv: &[String],
-        paths: &[(String, String)],
-        writes: bool,
-    ) -> Decision {
-        let caller = Caller { principal: &self.state.principal, subject: Some(origin.subject) };
-        let policy = &self.world.settings.policy;
-        let judge = |request: &Request| policy.judge(caller, Doing::Request(request));
-        let paths = paths.iter().filter_map(|(_, real)| FilePath::new(real).ok());
-        let of_paths = paths.flat_map(|path| {
-            let write = writes.then(|| Request::Write(path.clone()));
-            std::iter::once(Request::Read(path)).chain(write)
-        });
-        let command = (!argv.is_empty()).then(|| Request::Run(argv.to_vec()));
-        command
-            .into_iter()
-            .chain(of_paths)
-            .map(|request| judge(&request))
-            .fold(Decision::allow(), Decision::and)
     }
 
     /// Closes the skills that bring `tool`, now that something was tried which they do not allow: unless they
@@ -195,12 +170,10 @@ impl<'a> Deciding<'a> {
             return self.decline(origin, request, Refusal::new("BAD_REF", text).of_skill(id));
         };
         let words = concertina_format::expand::split_words(command);
-        let verdict = visibility::command(self.state, self.world, id, &tool).and(self.by_rules(
-            origin,
-            &words,
-            &[],
-            true,
-        ));
+        let caller = Caller { principal: &self.state.principal, subject: Some(origin.subject) };
+        let run = Request::Run(words);
+        let ruled = self.world.settings.policy.judge(caller, Doing::Request(&run));
+        let verdict = visibility::command(self.state, self.world, id, &tool).and(ruled);
         let strictest = |reason: &Reason| reason.code != "POLICY_ALLOWS";
         let reason = verdict.reasons.into_iter().find(strictest);
         if let (Effect::Deny, Some(reason)) = (verdict.effect, &reason) {
