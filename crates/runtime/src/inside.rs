@@ -29,3 +29,14 @@ pub(crate) fn leads_to(path: &Path) -> PathBuf {
         None => path.to_owned(),
     }
 }
+
+/// The files that `words` name, seen from `directory`. A directory is none of them, and neither is what is
+/// reached by a link or `..`: whoever can make a link would say what is read.
+pub(crate) fn files_named<'a>(
+    directory: &Path,
+    words: impl Iterator<Item = &'a String>,
+) -> Vec<PathBuf> {
+    let Ok(root) = directory.canonicalize() else { return Vec::new() };
+    let files = words.map(|word| root.join(word)).filter(|path| path.is_file());
+    files.filter(|path| path.canonicalize().is_ok_and(|real| real == *path)).collect()
+}

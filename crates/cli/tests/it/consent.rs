@@ -343,3 +343,36 @@ fn k08_a_rule_about_a_command_asks_with_all_that_would_run_and_a_changed_script_
     place.trust();
     mark(&place, "a", &on).exits(3);
 }
+
+#[test]
+fn k03_a_word_of_the_settings_grants_a_file_never_a_directory_or_what_a_link_leads_to() {
+    let settings = r#"//- concertina.toml
+[tool.look]
+description = "Looks around."
+argv = ["cat", "notes.txt", "open/link.txt", "secret/b.txt"]
+danger = "safe"
+permissions = {read = ["open/**"]}
+[tool.all]
+description = "Lists everything."
+argv = ["grep", "-r", "hush", "."]
+danger = "safe"
+permissions = {read = ["open/**"]}
+//- notes.txt
+ahoy
+//- open/a.txt
+fine
+//- secret/b.txt
+named
+//- secret/c.txt
+hush
+"#;
+    let place = Place::with(settings);
+    std::os::unix::fs::symlink("../secret/c.txt", place.work().join("open/link.txt")).unwrap();
+    let place = place.trusted();
+    let looked = place.run(&["call", "look"]);
+    let text = looked.out.clone();
+    assert!(text.contains("ahoy") && text.contains("named"), "{text} {}", looked.err);
+    assert!(!text.contains("hush") && text.contains("Permission denied"), "{text}");
+    let all = place.run(&["call", "all"]);
+    assert!(!all.out.contains("secret/c.txt:hush"), "{}", all.out);
+}

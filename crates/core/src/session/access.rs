@@ -1,11 +1,11 @@
 //! What a call may do: what the session was given, what its tool declares, and what the open skills that
 //! claim it were opened for. It is computed from what is open, so closing works in any order.
 
-use concertina_types::{Digest, NetworkScope, PathScope, Permissions, canonical_json};
+use concertina_types::{Digest, NetworkScope, PathScope, Permissions, SkillId, canonical_json};
 
 use super::answer::Refusal;
 use super::settings::Settings;
-use super::state::{OpenSkill, State};
+use super::state::State;
 use super::world::World;
 use crate::catalog::{Danger, ToolEntry};
 use crate::policy::{Access, FilePath, Part, Scope, Surroundings, resolve};
@@ -29,7 +29,7 @@ pub fn access_of_tool(
     let claiming = state.open.iter().filter(|open| open.claims(&tool.name));
     let mut asked: Option<Access> = None;
     for open in claiming {
-        let of = access_of_open(settings, open)?;
+        let of = bounds(settings, &open.opened.id, &open.opened.permissions)?;
         asked = Some(asked.map_or(of.clone(), |all| all.join(&of)));
     }
     if let Some(asked) = asked {
@@ -64,11 +64,23 @@ pub fn access_of_skill(
     Ok(settings.access.meet(&resolved(settings, permissions, source)?))
 }
 
-/// What an open skill lets the tools do that it claims. A kind of access that it does not speak of is
-/// left to the tool.
-fn access_of_open(settings: &Settings, open: &OpenSkill) -> Result<Access, Refusal> {
-    let declared = &open.opened.permissions;
-    let of = resolved(settings, declared, &format!("skill:{}", open.opened.id))?;
+/// What a session may do that runs the skill `id`, which declares `permissions`: at most what `settings`
+/// have.
+///
+/// # Errors
+/// As [`access_of_tool`].
+pub fn access_of_fork(
+    settings: &Settings,
+    id: &SkillId,
+    permissions: &Permissions,
+) -> Result<Access, Refusal> {
+    Ok(settings.access.meet(&bounds(settings, id, permissions)?))
+}
+
+/// What a skill lets others do in its name: the tools that it claims, the session that it runs in. A kind of
+/// access that it does not speak of is left to them.
+fn bounds(settings: &Settings, id: &SkillId, declared: &Permissions) -> Result<Access, Refusal> {
+    let of = resolved(settings, declared, &format!("skill:{id}"))?;
     let no_paths = |scopes: &[PathScope]| scopes.iter().all(|scope| scope.paths.is_empty());
     let no_hosts = |scopes: &[NetworkScope]| scopes.iter().all(|scope| scope.domains.is_empty());
     Ok(Access {

@@ -25,7 +25,7 @@ mod view;
 mod visibility;
 mod world;
 
-pub use access::{access_of_skill, access_of_tool};
+pub use access::{access_of_fork, access_of_skill, access_of_tool};
 pub use answer::{Answer, Details, Refusal};
 pub use approval::{Action, Answered, Approval, Ask, escaped};
 pub use claims::{Claim, Standing, claims, claims_in};

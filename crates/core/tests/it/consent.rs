@@ -330,3 +330,29 @@ fn e09_permissions_return_to_what_they_were_in_whatever_order_skills_close() {
     bench.close("skill:a");
     assert_eq!(bench.state.permissions_digest(), start);
 }
+
+#[test]
+fn k14_a_session_that_runs_a_skill_has_at_most_what_its_parent_has() {
+    use concertina_core::policy::{FilePath, Request};
+    use concertina_core::session::{Site, access_of_fork, access_of_skill};
+    use concertina_types::{PathScope, SkillId};
+    let reads = |path: &str| Permissions {
+        read: vec![PathScope { paths: vec![path.to_owned()] }],
+        ..Permissions::default()
+    };
+    let id = SkillId::new("narrow").unwrap();
+    let site = Site { workspace: "/w".into(), ..Site::default() };
+    let mut child = Settings { site, ..Settings::default() };
+    child.access = access_of_fork(&child, &id, &reads("a/**")).unwrap();
+    // In it a skill asks for everything.
+    let wide = access_of_skill(&child, &reads("**"), "skill:wide").unwrap();
+    let read = |path: &str| Request::Read(FilePath::new(path).unwrap());
+    assert!(wide.covers(&read("/w/a/x")));
+    assert!(!wide.covers(&read("/w/b/x")));
+    let grandchild = Settings {
+        access: access_of_fork(&child, &id, &reads("a/deep/**")).unwrap(),
+        ..child.clone()
+    };
+    let wide = access_of_skill(&grandchild, &reads("**"), "skill:wide").unwrap();
+    assert!(wide.covers(&read("/w/a/deep/x")) && !wide.covers(&read("/w/a/x")));
+}

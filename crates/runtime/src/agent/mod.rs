@@ -4,8 +4,10 @@ mod observer;
 
 use std::collections::BTreeMap;
 
-use concertina_core::policy::Pattern;
-use concertina_core::session::{Command, Origin, Part, PreparedSkill, Unfolded, View};
+use concertina_core::policy::{Access, Pattern};
+use concertina_core::session::{
+    Command, Origin, Part, PreparedSkill, Unfolded, View, access_of_fork,
+};
 use concertina_tokens::O200k;
 use concertina_types::{Blob, Fact, ModelCall, Subject, Tokens, limits};
 use futures_util::future::LocalBoxFuture;
@@ -195,6 +197,9 @@ impl Agent<'_> {
         // What the child may use is what the skill claims, within what the parent has.
         let claims = skill.tools.iter().filter_map(|text| Pattern::new(text).ok()).collect();
         settings.grant = settings.grant.narrowed(claims);
+        // Where its declaration cannot be used, it reaches nothing.
+        settings.access = access_of_fork(&settings, &id, &skill.permissions)
+            .unwrap_or_else(|_| Access::nothing());
         let started = Started {
             principal: Some(self.session.state().principal.clone()),
             parent: Some((self.session.id().clone(), self.session.state().depth + 1)),

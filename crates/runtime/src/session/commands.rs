@@ -1,18 +1,18 @@
 //! Commands in the text of a skill: run, or left out and said so, before the text is shown.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
 use concertina_core::session::{Ask, Command, Origin, PreparedSkill, Refusal, Targets};
 use concertina_types::{Blob, CallOutcome, Diagnostic, OnUnexpected, Severity};
 use serde::Serialize;
-
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use super::Session;
 use super::opening::ReadySkill;
 use crate::Cancel;
 use crate::approval::targets_of_command;
 use crate::error::RuntimeError;
-use crate::inside::inside;
+use crate::inside::files_named;
 use crate::tools::{CommandRunner, Outcome, kept};
 
 /// What happens where a command may not run, or fails.
@@ -61,9 +61,8 @@ fn readable(
     let patterns = skill.permissions.execute.iter();
     let named: BTreeSet<String> =
         patterns.flat_map(|pattern| concertina_format::expand::split_words(pattern)).collect();
-    let files = words.iter().skip(1).filter(|word| named.contains(*word));
-    let files = files.filter_map(|word| inside(workspace, word)).filter(|file| file.is_file());
-    directory.map(Path::to_owned).into_iter().chain(files).collect()
+    let files = words.iter().skip(1).filter(|word| named.contains(*word) && !word.starts_with('/'));
+    directory.map(Path::to_owned).into_iter().chain(files_named(workspace, files)).collect()
 }
 
 impl Session {

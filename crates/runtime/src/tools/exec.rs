@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::Outcome;
 use super::executor::{Executor, Invocation};
 use crate::Cancel;
+use crate::inside::files_named;
 
 /// A program with an argument template.
 #[derive(Debug, Clone)]
@@ -80,7 +81,7 @@ impl ExecTool {
             access,
             closed,
             // A script or a file that the settings name is part of the tool.
-            readable: self.definition.argv.iter().map(|word| directory.join(word)).collect(),
+            readable: files_named(&directory, self.definition.argv.iter()),
             keeps_home: self.definition.env.iter().any(|name| name == "HOME"),
             directory,
         };
