@@ -19,6 +19,7 @@ mod digest;
 pub mod env;
 mod event;
 mod fact;
+mod field;
 pub mod limits;
 mod merkle;
 mod names;
@@ -39,6 +40,7 @@ pub use fact::{
     ApprovalScope, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, ListingKind, Means,
     ModelCall, OpenMode, OpenedSkill, SessionMode, Subject, Usage,
 };
+pub use field::FieldValue;
 pub use merkle::MerkleTree;
 pub use names::{NameError, SessionId, SkillId, ToolName};
 pub use permissions::{NetworkScope, OnUnexpected, PathScope, Permissions};
