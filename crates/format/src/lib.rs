@@ -6,5 +6,6 @@ pub mod lint;
 mod nearest;
 pub mod parameters;
 pub mod skill;
+mod yaml;
 
 pub use nearest::nearest;

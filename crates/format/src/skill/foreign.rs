@@ -4,8 +4,8 @@ use concertina_types::{Span, limits};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use super::node::{Entry, Kind, Node};
-use super::yaml::Fault;
+use crate::yaml::Fault;
+use crate::yaml::{Entry, Kind, Node};
 
 /// Reads TOML. Numbers keep their spelling.
 pub(super) fn toml(source: &str, base: usize) -> Result<Node, Fault> {

@@ -9,11 +9,11 @@ use super::findings::Findings;
 use super::foreign;
 use super::keys::{Key, Separator, key_line};
 use super::lines;
-use super::node::{Entry, Kind, Node, Style};
 use super::repair;
 use super::simple;
 use super::swallowed;
-use super::yaml::{self, Fault};
+use crate::yaml::{self, Fault};
+use crate::yaml::{Entry, Kind, Node, Style};
 
 /// The keys of a frontmatter in the order of the file; repeated ones are still there.
 #[derive(Debug, Default)]

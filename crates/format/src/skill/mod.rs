@@ -15,7 +15,6 @@ mod frontmatter;
 mod keys;
 mod lines;
 mod lint;
-mod node;
 mod permissions;
 mod quotes;
 mod repair;
@@ -25,7 +24,6 @@ mod simple;
 mod split;
 mod swallowed;
 mod typed;
-mod yaml;
 
 use concertina_types::{Diagnostic, Digest, LineIndex, Span, limits};
 

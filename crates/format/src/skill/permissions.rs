@@ -4,7 +4,7 @@ use concertina_types::{NetworkScope, OnUnexpected, PathScope, Permissions};
 
 use super::codes::Code;
 use super::findings::Findings;
-use super::node::{Entry, Kind, Node};
+use crate::yaml::{Entry, Kind, Node};
 
 /// Reads `permissions`; `None` where any part of it cannot be read, with the reason among the
 /// findings. Half a permission is none: the key fails closed as a whole.

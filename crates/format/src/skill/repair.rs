@@ -6,9 +6,9 @@ use super::codes::Code;
 use super::findings::Findings;
 use super::keys::{Kind as KeyKind, Separator};
 use super::lines::Block;
-use super::node::{Kind, Node};
 use super::quotes;
-use super::yaml::{self, Fault};
+use crate::yaml::{self, Fault};
+use crate::yaml::{Kind, Node};
 
 /// The value of `block`; `None` where nobody could say. `base` is where the frontmatter begins in
 /// the decoded text.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::document::{Example, Parameter, Requirement};
-use super::node::{Entry, Kind, Node};
 use super::split;
+use crate::yaml::{Entry, Kind, Node};
 
 /// Names, or one text with blanks or commas.
 pub(super) fn names(node: &Node) -> Vec<String> {

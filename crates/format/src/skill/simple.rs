@@ -1,11 +1,11 @@
 //! The short way for plain frontmatter: lines of `key: value` and nothing else.
 //!
 //! Most skills are that, and an index reads thousands of them at once. The result is exactly what
-//! [`super::yaml`] gives, or nothing; a property test compares the two.
+//! [`crate::yaml`] gives, or nothing; a property test compares the two.
 
 use concertina_types::Span;
 
-use super::node::{Entry, Kind, Node};
+use crate::yaml::{Entry, Kind, Node};
 
 /// Reads `source` where each line is blank or one key with one simple value.
 pub(super) fn parse(source: &str, base: usize) -> Option<Node> {

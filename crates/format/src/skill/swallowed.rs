@@ -1,7 +1,7 @@
 //! Security keys that ended up inside the value of another key, where they would say nothing.
 
 use super::keys::{Key, Kind as KeyKind, Separator, key_line};
-use super::node::{Entry, Kind, Node};
+use crate::yaml::{Entry, Kind, Node};
 
 /// Security keys at the margin of a frontmatter that is YAML: a value in quotes can run over lines
 /// that look like keys.

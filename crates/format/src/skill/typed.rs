@@ -10,8 +10,8 @@ use super::document::{Document, Example, Origin, Parameter, Places, Requirement,
 use super::findings::Findings;
 use super::frontmatter::Fields;
 use super::keys::Key;
-use super::node::{Entry, Kind, Node};
 use super::{permissions, shapes, split};
+use crate::yaml::{Entry, Kind, Node};
 
 /// A document of which nothing is known.
 pub(super) fn blank(digest: Digest) -> Document {

@@ -1,11 +1,11 @@
-//! A value of a frontmatter, with its spelling and its place.
+//! A value of a document, with its spelling and its place.
 
 use concertina_types::Span;
 use serde_json::{Map, Number, Value};
 
 /// How a scalar was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
     /// Without quotes: YAML may read it as a number, a boolean or nothing.
     Plain,
     /// In quotes or as a block: always text.
@@ -13,7 +13,7 @@ pub(super) enum Style {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Scalar(String, Style),
     List(Vec<Node>),
     Map(Vec<Entry>),
@@ -21,36 +21,36 @@ pub(super) enum Kind {
 
 /// A value and the bytes of the decoded text that it came from.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Node {
-    pub(super) span: Span,
-    pub(super) kind: Kind,
+pub(crate) struct Node {
+    pub(crate) span: Span,
+    pub(crate) kind: Kind,
 }
 
 /// A key and its value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
-    pub(super) key: String,
+pub(crate) struct Entry {
+    pub(crate) key: String,
     /// The first byte of the key.
-    pub(super) at: usize,
-    pub(super) value: Node,
+    pub(crate) at: usize,
+    pub(crate) value: Node,
 }
 
 impl Node {
-    pub(super) fn text(text: impl Into<String>, span: Span) -> Self {
+    pub(crate) fn text(text: impl Into<String>, span: Span) -> Self {
         Self { span, kind: Kind::Scalar(text.into(), Style::Text) }
     }
 
-    pub(super) fn plain(text: impl Into<String>, span: Span) -> Self {
+    pub(crate) fn plain(text: impl Into<String>, span: Span) -> Self {
         Self { span, kind: Kind::Scalar(text.into(), Style::Plain) }
     }
 
     /// Nothing, `~` or `null`.
-    pub(super) fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         matches!(&self.kind, Kind::Scalar(text, Style::Plain) if is_null(text))
     }
 
     /// The scalar as written; `None` for lists, mappings and nothing.
-    pub(super) fn scalar(&self) -> Option<&str> {
+    pub(crate) fn scalar(&self) -> Option<&str> {
         match &self.kind {
             Kind::Scalar(text, _) if !self.is_null() => Some(text),
             _ => None,
@@ -58,7 +58,7 @@ impl Node {
     }
 
     /// Whether YAML reads the scalar as something other than text.
-    pub(super) fn is_typed_scalar(&self) -> bool {
+    pub(crate) fn is_typed_scalar(&self) -> bool {
         match &self.kind {
             Kind::Scalar(text, Style::Plain) => {
                 is_null(text) || !matches!(typed(text), Value::String(_)) || is_old_boolean(text)
@@ -68,12 +68,12 @@ impl Node {
     }
 
     /// The value with scalars as text, spelled as written.
-    pub(super) fn lexemes(&self) -> Value {
+    pub(crate) fn lexemes(&self) -> Value {
         self.value(&|text, _| Value::String(text.to_owned()))
     }
 
     /// The value with the types of the YAML 1.2 core schema.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         self.value(&|text, style| match style {
             Style::Plain => typed(text),
             Style::Text => Value::String(text.to_owned()),

@@ -3,16 +3,18 @@
 //! The parser's events are read rather than its typed values, because a value has to keep its
 //! spelling (`1.10`, `yes`), its place, and repeated keys.
 
+mod node;
+
 use std::collections::HashMap;
 
 use concertina_types::{Span, limits};
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span as YamlSpan};
 
-use super::node::{Entry, Kind, Node, Style};
+pub(crate) use node::{Entry, Kind, Node, Style};
 
 /// Why a text is not YAML that can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// It is not YAML.
     Syntax {
         /// Where, in the decoded text.
@@ -29,16 +31,16 @@ pub(super) enum Fault {
 
 /// What a text holds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tree {
-    pub(super) root: Node,
+pub(crate) struct Tree {
+    pub(crate) root: Node,
     /// Where aliases were replaced.
-    pub(super) aliases: Vec<usize>,
+    pub(crate) aliases: Vec<usize>,
     /// Where tags were ignored.
-    pub(super) tags: Vec<usize>,
+    pub(crate) tags: Vec<usize>,
 }
 
 /// Reads one document. `base` is where `source` begins in the decoded text.
-pub(super) fn parse(source: &str, base: usize) -> Result<Tree, Fault> {
+pub(crate) fn parse(source: &str, base: usize) -> Result<Tree, Fault> {
     let mut builder = Builder::new(source, base);
     for event in Parser::new_from_str(source) {
         let (event, span) = event.map_err(|error| Fault::Syntax {
