@@ -5,6 +5,8 @@ pub mod expand;
 pub mod lint;
 mod nearest;
 pub mod parameters;
+pub mod procedure;
+pub mod results;
 pub mod skill;
 mod yaml;
 
