@@ -1,5 +1,16 @@
-//! Orders that hold whatever the model says: which skill comes before which.
+//! Orders that hold whatever the model says: which skill comes before which, and which step of a procedure before
+//! which.
+//!
+//! - [`Machine`] is a procedure as it can be asked: what a state shows, what a result proves, where to go next;
+//! - [`Run`] is one passage through it, as the events of a session tell it;
+//! - [`TaskCard`] says where a run stands, for a model and for people.
 
+mod card;
+mod machine;
 mod order;
+mod run;
 
+pub use card::{Lacking, TaskCard, Way};
+pub use machine::{Finding, Lack, Machine, Moment, Move, Produced, Why};
 pub use order::{Cycle, closure, missing};
+pub use run::{Passage, Proof, Run, WEBHOOK};

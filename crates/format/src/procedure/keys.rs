@@ -120,7 +120,9 @@ impl<'n> Keys<'n> {
     pub(super) fn flag(&mut self, key: &'static str, findings: &mut Findings<'_>) -> bool {
         let place = format!("{}.{key}", self.place);
         let Some(node) = self.get(key) else { return false };
-        if let serde_json::Value::Bool(flag) = node.json() { flag } else {
+        if let serde_json::Value::Bool(flag) = node.json() {
+            flag
+        } else {
             wrong(findings, node, &place, "true or false");
             false
         }

@@ -352,12 +352,7 @@ impl Reader<'_, '_> {
                 Ok(path) => drop(paths.insert(entry.key.clone(), path)),
                 Err(error) => {
                     let help = "paths are spelled `$.name.other[0]`";
-                    self.findings.error(
-                        "BAD_PATH",
-                        entry.value.span.start,
-                        error.clone(),
-                        help,
-                    );
+                    self.findings.error("BAD_PATH", entry.value.span.start, error.clone(), help);
                 }
             }
         }
@@ -365,7 +360,9 @@ impl Reader<'_, '_> {
     }
 
     fn arguments(&mut self, node: &Node, place: &str) -> BTreeMap<String, Value> {
-        if let Value::Object(map) = node.json() { map.into_iter().collect() } else {
+        if let Value::Object(map) = node.json() {
+            map.into_iter().collect()
+        } else {
             wrong(
                 self.findings,
                 node,
@@ -551,9 +548,10 @@ impl Reader<'_, '_> {
     ) -> Option<Exit> {
         let mut keys = Keys::open(node, format!("an exit of {place}"), self.findings)?;
         let to = keys.needed("to", self.findings).map(str::to_owned);
-        let when = if let Some(node) = keys.get("when") { self.guard(node, guards) } else {
-            let message =
-                format!("an exit of {place} has no `when`, so it would always be open");
+        let when = if let Some(node) = keys.get("when") {
+            self.guard(node, guards)
+        } else {
+            let message = format!("an exit of {place} has no `when`, so it would always be open");
             let help = "say what opens it, such as `when: test.ok`";
             self.findings.error("NO_GUARD", keys.at(), message, help);
             None

@@ -56,3 +56,28 @@ impl ResultParser {
         }
     }
 }
+
+/// U
+#[derive(Debug)]
+pub struct Unreadable;
+impl Unreadable {
+    /// c
+    pub fn code(&self) -> &'static str {
+        "RESULT_UNREADABLE"
+    }
+}
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("x")
+    }
+}
+impl ResultParser {
+    /// r
+    pub fn read(
+        &self,
+        exit: i32,
+        _output: &str,
+    ) -> Result<BTreeMap<String, concertina_types::FieldValue>, Unreadable> {
+        Ok(BTreeMap::from([("exit".to_owned(), i64::from(exit).into())]))
+    }
+}

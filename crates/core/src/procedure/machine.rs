@@ -1,0 +1,372 @@
+//! A procedure as it can be asked.
+//!
+//! Everything here is a function of the procedure, the run and the moment. Nothing the model says is among them.
+
+use std::collections::BTreeMap;
+
+use concertina_format::procedure::{
+    Age, Checkpoint, Condition, Exit, Guard, Issuer, Procedure, ShownTool, State, parse,
+};
+use concertina_format::results::ResultParser;
+use concertina_types::{Diagnostic, Digest, FieldValue, Timestamp};
+use serde_json::{Map, Value};
+
+use super::run::Run;
+
+/// A procedure, ready to be followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    document: Procedure,
+    digest: Digest,
+}
+
+/// The point of a log at which something is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// When.
+    pub now: Timestamp,
+    /// The last event before.
+    pub event: u64,
+}
+
+/// Why a checkpoint does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack<'r> {
+    /// Nothing has proven it in this run.
+    Open,
+    /// It was tried, and this came of it.
+    Refused(&'r str),
+    /// The work changed since.
+    Stale,
+    /// It is too long ago.
+    Expired,
+}
+
+/// A change of state that is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Move<'m> {
+    /// To where.
+    pub to: &'m State,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a state changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// A guard opened.
+    Next,
+    /// Too many checks failed.
+    Fail,
+    /// What held on entering holds no longer.
+    Stale,
+}
+
+impl Why {
+    /// The same in a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Next => "next",
+            Self::Fail => "fail",
+            Self::Stale => "stale",
+        }
+    }
+}
+
+/// What came of a call, for the checkpoints that it decides on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Finding {
+    /// What was read from it.
+    pub parsed: BTreeMap<String, FieldValue>,
+    /// Every checkpoint that it decides on, with the reason where it does not prove it.
+    pub decided: BTreeMap<String, Option<String>>,
+}
+
+/// What a call produced.
+#[derive(Debug, Clone, Copy)]
+pub struct Produced<'r> {
+    /// The exit code.
+    pub exit: i32,
+    /// What it wrote.
+    pub output: &'r str,
+    /// Whether a part of that is missing.
+    pub is_cut: bool,
+    /// Files that checkpoints read in place of the output, by their path: what is in them, or why that cannot be
+    /// used.
+    pub files: &'r BTreeMap<String, Result<String, String>>,
+    /// Inputs that changed while it ran: their paths.
+    pub changed: &'r [String],
+}
+
+impl Machine {
+    /// Reads a procedure; gives what is wrong where it is none.
+    pub fn new(text: &str) -> Result<Self, Vec<Diagnostic>> {
+        let parsed = parse(text);
+        match parsed.procedure {
+            Some(document) => Ok(Self { document, digest: Digest::of(text.as_bytes()) }),
+            None => Err(parsed.diagnostics),
+        }
+    }
+
+    /// What it says.
+    pub fn document(&self) -> &Procedure {
+        &self.document
+    }
+
+    /// The digest of its text.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The state where it starts.
+    pub fn start(&self) -> Option<&State> {
+        self.document.states.first()
+    }
+
+    /// The state that `run` is in. A run of another procedure is in none.
+    pub fn state(&self, run: &Run) -> Option<&State> {
+        let (_, state) = self.document.state(&run.state)?;
+        (run.procedure == Some(self.digest)).then_some(state)
+    }
+
+    /// Whether receipts are bound to the workspace.
+    pub fn binds(&self) -> bool {
+        self.document.checkpoints.iter().any(|checkpoint| checkpoint.binds)
+    }
+
+    /// Whether `checkpoint` holds, and why it does not.
+    pub fn holds<'r>(
+        &self,
+        run: &'r Run,
+        checkpoint: &Checkpoint,
+        moment: Moment,
+    ) -> Result<(), Lack<'r>> {
+        let Some(proof) = run.proofs.get(&checkpoint.name) else {
+            let refused = run.refused.get(&checkpoint.name);
+            return Err(refused.map_or(Lack::Open, |why| Lack::Refused(why)));
+        };
+        // A workspace that nobody could look at is not the one that it was proven on.
+        if checkpoint.binds && (proof.inputs.is_none() || proof.inputs != run.inputs) {
+            return Err(Lack::Stale);
+        }
+        let is_fresh = match checkpoint.max_age {
+            None => true,
+            Some(Age::Time(most)) => moment.now.0.saturating_sub(proof.at.0) <= most,
+            Some(Age::Events(most)) => moment.event.saturating_sub(proof.event) <= most,
+        };
+        if is_fresh { Ok(()) } else { Err(Lack::Expired) }
+    }
+
+    /// Whether the checkpoint called `name` holds.
+    pub fn is_held(&self, run: &Run, name: &str, moment: Moment) -> bool {
+        let checkpoint = self.document.checkpoint(name);
+        checkpoint.is_some_and(|checkpoint| self.holds(run, checkpoint, moment).is_ok())
+    }
+
+    /// The checkpoints that hold, by name.
+    pub fn held(&self, run: &Run, moment: Moment) -> Vec<String> {
+        let all = self.document.checkpoints.iter();
+        let holding = all.filter(|checkpoint| self.holds(run, checkpoint, moment).is_ok());
+        holding.map(|checkpoint| checkpoint.name.clone()).collect()
+    }
+
+    /// Checkpoints whose proof is too old: each is to be said once.
+    pub fn expired(&self, run: &Run, moment: Moment) -> Vec<&str> {
+        let all = self.document.checkpoints.iter();
+        let over = all.filter(|one| self.holds(run, one, moment) == Err(Lack::Expired));
+        over.map(|checkpoint| checkpoint.name.as_str()).collect()
+    }
+
+    /// Whether `guard` holds.
+    pub fn passes(&self, run: &Run, guard: &Guard, moment: Moment) -> bool {
+        self.passes_with(run, guard, moment, &|_| false)
+    }
+
+    /// Whether `guard` would hold if those of its checkpoints did that `given` names.
+    fn passes_with(
+        &self,
+        run: &Run,
+        guard: &Guard,
+        moment: Moment,
+        given: &dyn Fn(&Checkpoint) -> bool,
+    ) -> bool {
+        let holds = |name: &str| {
+            let checkpoint = self.document.checkpoint(name);
+            checkpoint.is_some_and(|one| given(one) || self.holds(run, one, moment).is_ok())
+        };
+        let says = |tool: &str, condition: &Condition| {
+            run.said.get(tool).is_some_and(|fields| condition.holds(fields))
+        };
+        guard.holds(&holds, &says)
+    }
+
+    /// Whether the state of `run` shows `tool` now: its entry, and whether the guard of that holds. None where the
+    /// state does not name it.
+    pub fn shows(&self, run: &Run, tool: &str, moment: Moment) -> Option<(&ShownTool, bool)> {
+        let shown = self.state(run)?.show.tools.iter().find(|shown| shown.tool == tool)?;
+        let is_open = shown.when.as_ref().is_none_or(|guard| self.passes(run, guard, moment));
+        Some((shown, is_open))
+    }
+
+    /// The guard that has to open before `tool` can be called, wherever it stands: that of the state, else that of
+    /// the first state that shows it.
+    pub fn gate_of(&self, tool: &str) -> Option<(&State, &ShownTool)> {
+        self.document.states.iter().find_map(|state| {
+            let shown = state.show.tools.iter().find(|shown| shown.tool == tool)?;
+            Some((state, shown))
+        })
+    }
+
+    /// The change of state that is due, if one is.
+    pub fn next(&self, run: &Run, moment: Moment) -> Option<Move<'_>> {
+        let state = self.state(run)?;
+        let to = |name: &str, why: Why| {
+            let (_, to) = self.document.state(name)?;
+            Some(Move { to, why })
+        };
+        if let Some(back) = &state.on_stale
+            && run.held.iter().any(|name| !self.is_held(run, name, moment))
+        {
+            return to(back, Why::Stale);
+        }
+        if let Some(fail) = &state.on_fail
+            && run.failures >= fail.max
+        {
+            return to(&fail.to, Why::Fail);
+        }
+        let exit: Option<&Exit> =
+            state.exits.iter().find(|exit| self.passes(run, &exit.when, moment));
+        exit.and_then(|exit| to(&exit.to, Why::Next))
+    }
+
+    /// Checkpoints that a person has to prove next: all else that stands before a tool or an exit of this state is
+    /// proven.
+    pub fn waits_for_people(&self, run: &Run, moment: Moment) -> Vec<&Checkpoint> {
+        let Some(state) = self.state(run) else { return Vec::new() };
+        let is_human = |one: &Checkpoint| matches!(one.issuer, Issuer::Human { .. });
+        let tools = state.show.tools.iter().filter_map(|shown| shown.when.as_ref());
+        let guards = tools.chain(state.exits.iter().map(|exit| &exit.when));
+        let waiting = guards.filter(|guard| {
+            !self.passes(run, guard, moment) && self.passes_with(run, guard, moment, &is_human)
+        });
+        let named: Vec<&str> = waiting.flat_map(Guard::checkpoints).collect();
+        let all = self.document.checkpoints.iter().filter(|one| is_human(one));
+        all.filter(|one| named.contains(&one.name.as_str()))
+            .filter(|one| self.holds(run, one, moment).is_err())
+            .collect()
+    }
+
+    /// The checkpoints on which a call of `tool` with these arguments decides.
+    fn decided_by(
+        &self,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Vec<(&Checkpoint, &ResultParser, Option<&str>)> {
+        let decides = |checkpoint: &'_ Checkpoint| match &checkpoint.issuer {
+            Issuer::Tool { tool: issuer, args, .. } => {
+                issuer == tool
+                    && args.iter().all(|(name, value)| arguments.get(name) == Some(value))
+            }
+            Issuer::Webhook { .. } | Issuer::Human { .. } => false,
+        };
+        let all = self.document.checkpoints.iter().filter(|one| decides(one));
+        all.filter_map(|one| match &one.issuer {
+            Issuer::Tool { parse, from, .. } => Some((one, parse, from.as_deref())),
+            Issuer::Webhook { .. } | Issuer::Human { .. } => None,
+        })
+        .collect()
+    }
+
+    /// Files that checkpoints read after a call of `tool` in place of its output.
+    pub fn reads(&self, tool: &str) -> Vec<&str> {
+        let all = self.document.checkpoints.iter();
+        let of_tool = all.filter_map(|one| match &one.issuer {
+            Issuer::Tool { tool: issuer, from, .. } if issuer == tool => from.as_deref(),
+            _ => None,
+        });
+        of_tool.collect()
+    }
+
+    /// Inputs that a call of `tool` may change, as globs.
+    pub fn writes(&self, tool: &str) -> Vec<&str> {
+        let all = self.document.checkpoints.iter();
+        let of_tool = all.filter(
+            |one| matches!(&one.issuer, Issuer::Tool { tool: issuer, .. } if issuer == tool),
+        );
+        of_tool.flat_map(|one| one.writes.iter().map(String::as_str)).collect()
+    }
+
+    /// What came of a call of `tool`.
+    pub fn judge(
+        &self,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        produced: Produced<'_>,
+    ) -> Finding {
+        let mut finding = Finding::default();
+        finding.parsed.insert("exit".to_owned(), i64::from(produced.exit).into());
+        for (checkpoint, parser, from) in self.decided_by(tool, arguments) {
+            let why_not = match read(parser, from, produced) {
+                Err(why) => Some(why),
+                Ok(fields) => {
+                    let failed =
+                        checkpoint.expect.iter().find(|condition| !condition.holds(&fields));
+                    let why = failed.map(|condition| match fields.get(&condition.field) {
+                        Some(found) => format!(
+                            "{} is {found}, and has to be {} {}",
+                            condition.field, condition.compare, condition.value
+                        ),
+                        None => format!("{} is not in the result", condition.field),
+                    });
+                    finding.parsed.extend(fields);
+                    why
+                }
+            };
+            let changed = produced.changed.first().filter(|_| checkpoint.binds).map(|first| {
+                let more = produced.changed.len() - 1;
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                format!("INPUTS_CHANGED: it changed {first}{more} while it ran, which `writes` does not name")
+            });
+            finding.decided.insert(checkpoint.name.clone(), why_not.or(changed));
+        }
+        finding
+    }
+
+    /// What a statement from outside proves of `checkpoint`, whose fields are `fields`.
+    pub fn judge_statement(
+        &self,
+        checkpoint: &Checkpoint,
+        fields: &BTreeMap<String, FieldValue>,
+    ) -> Option<String> {
+        let failed = checkpoint.expect.iter().find(|condition| !condition.holds(fields))?;
+        Some(match fields.get(&failed.field) {
+            Some(found) => format!(
+                "{} is {found}, and has to be {} {}",
+                failed.field, failed.compare, failed.value
+            ),
+            None => format!("{} is not in the statement", failed.field),
+        })
+    }
+}
+
+fn read(
+    parser: &ResultParser,
+    from: Option<&str>,
+    produced: Produced<'_>,
+) -> Result<BTreeMap<String, FieldValue>, String> {
+    let text = match from {
+        None if produced.is_cut && *parser != ResultParser::Exit => {
+            return Err(
+                "the output is longer than what is kept of it; raise `output_bytes` of the tool"
+                    .to_owned(),
+            );
+        }
+        None => produced.output,
+        Some(path) => match produced.files.get(path) {
+            Some(Ok(text)) => text,
+            Some(Err(why)) => return Err(format!("{path}: {why}")),
+            None => return Err(format!("{path} was not there after the run")),
+        },
+    };
+    parser.read(produced.exit, text).map_err(|error| format!("{}: {error}", error.code()))
+}
