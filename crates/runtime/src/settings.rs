@@ -25,6 +25,8 @@ pub struct Loaded {
     pub findings: Vec<(PathBuf, Diagnostic)>,
     /// Directories of skills that the settings name.
     pub roots: Vec<NamedRoot>,
+    /// Files of procedures that the settings name.
+    pub procedures: Vec<PathBuf>,
     /// The file that each tool comes from.
     pub tools_from: BTreeMap<ToolName, SettingsFile>,
     /// The file that each server comes from.
@@ -124,6 +126,7 @@ pub fn load_config(
             loaded.workspace_file = Some((path.clone(), Digest::of(text.as_bytes())));
         }
         let known_roots = loaded.config.sources.roots.len();
+        let known_procedures = loaded.config.procedures.files.len();
         let (config, findings) = parse_onto(std::mem::take(&mut loaded.config), &text, origin);
         loaded.findings.extend(findings.into_iter().map(|found| (path.clone(), found)));
         loaded.config = config;
@@ -139,6 +142,15 @@ pub fn load_config(
         }
         for name in loaded.config.upstreams.keys() {
             loaded.upstreams_from.entry(name.clone()).or_insert_with(|| file.clone());
+        }
+        for name in loaded.config.procedures.files.iter().skip(known_procedures) {
+            match file.path(name) {
+                Ok(path) => loaded.procedures.push(path),
+                Err(why) => {
+                    let found = Diagnostic::new("OUTSIDE_WORKSPACE", Severity::Error, why);
+                    loaded.findings.push((path.clone(), found.help("name a file inside it")));
+                }
+            }
         }
         for root in loaded.config.sources.roots.iter().skip(known_roots) {
             match file.path(root) {

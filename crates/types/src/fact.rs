@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Blob, Digest, Permissions, Ref, SessionId, SkillId, Tokens, ToolName};
+use crate::{Blob, Digest, Permissions, Ref, SessionId, SignedReceipt, SkillId, Tokens, ToolName};
 
 /// The number of a call in its session; `ev:N` opens what call N produced.
 pub type CallId = u64;
@@ -424,6 +424,9 @@ pub enum Fact {
         phrase: Option<String>,
         /// The stable code of why it asks.
         code: String,
+        /// The checkpoint of a procedure that the answer decides on, where it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        checkpoint: Option<String>,
     },
     /// Consent was given.
     #[serde(rename = "approval.given")]
@@ -444,6 +447,61 @@ pub enum Fact {
         id: String,
         /// By which way.
         by: Means,
+    },
+    /// A procedure began.
+    #[serde(rename = "procedure.started")]
+    ProcedureStarted {
+        /// The run: no other has its name.
+        run: String,
+        /// The procedure, by name.
+        procedure: String,
+        /// Its text, by digest.
+        digest: Digest,
+        /// Its text, and those of the procedures that may follow it.
+        texts: Vec<Blob>,
+        /// The state in which it begins.
+        state: String,
+        /// The workspace, by digest, where receipts are bound to it.
+        inputs: Option<Digest>,
+    },
+    /// The workspace of a run was looked at, and had changed; or proofs grew too old.
+    #[serde(rename = "procedure.observed")]
+    ProcedureObserved {
+        /// The workspace, by digest; none where it could not be looked at.
+        inputs: Option<Digest>,
+        /// Checkpoints whose proof is too old from now on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        expired: Vec<String>,
+    },
+    /// A receipt was issued.
+    #[serde(rename = "receipt.issued")]
+    ReceiptIssued {
+        /// The receipt.
+        receipt: Box<SignedReceipt>,
+        /// Every checkpoint that it decides on, with the reason where it does not prove it.
+        decided: BTreeMap<String, Option<String>>,
+    },
+    /// A run went on to another state.
+    #[serde(rename = "procedure.moved")]
+    ProcedureMoved {
+        /// From where.
+        from: String,
+        /// To where.
+        to: String,
+        /// Why: `next`, `fail`, `stale`.
+        why: String,
+        /// Checkpoints that hold there.
+        held: Vec<String>,
+        /// Tools whose receipts so far do not count there.
+        forgets: Vec<String>,
+        /// Whether the run ends there.
+        ended: bool,
+    },
+    /// A person left a procedure before its end, or after one that needs them.
+    #[serde(rename = "procedure.left")]
+    ProcedureLeft {
+        /// The run.
+        run: String,
     },
     /// A request of the model was answered: exactly what it was told.
     #[serde(rename = "request.answered")]
@@ -528,6 +586,11 @@ impl Fact {
             Self::ApprovalAsked { .. } => "approval.asked",
             Self::ApprovalGiven { .. } => "approval.given",
             Self::ApprovalRefused { .. } => "approval.refused",
+            Self::ProcedureStarted { .. } => "procedure.started",
+            Self::ProcedureObserved { .. } => "procedure.observed",
+            Self::ReceiptIssued { .. } => "receipt.issued",
+            Self::ProcedureMoved { .. } => "procedure.moved",
+            Self::ProcedureLeft { .. } => "procedure.left",
             Self::RequestAnswered { .. } => "request.answered",
             Self::ChildStarted { .. } => "child.started",
             Self::ChildFinished { .. } => "child.finished",

@@ -106,6 +106,16 @@ impl Receipt {
     }
 }
 
+/// Who signs receipts. The same bytes always get the same signature.
+pub trait Notary: Send + Sync {
+    /// The key, by its id.
+    fn key(&self) -> KeyId;
+    /// The Ed25519 signature of `bytes`.
+    fn sign(&self, bytes: &[u8]) -> [u8; 64];
+    /// Who else could sign with that key.
+    fn separation(&self) -> Separation;
+}
+
 /// What an envelope signs: its type and its payload, each with its length, so that neither can pass for a part of
 /// the other.
 ///

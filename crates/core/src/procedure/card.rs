@@ -138,7 +138,7 @@ impl TaskCard {
             lines.push(format!("stopped: {reason}"));
         }
         if self.ended {
-            return lines;
+            return lines.into_iter().map(cut).collect();
         }
         if !self.done.is_empty() {
             lines.push(format!("done: {}", some(self.done.clone())));
@@ -163,9 +163,20 @@ impl TaskCard {
         if !self.evidence.is_empty() {
             lines.push(format!("evidence: {}", some(self.evidence.clone())));
         }
-        lines
+        lines.into_iter().map(cut).collect()
     }
 }
+
+/// A line that leaves room for others.
+fn cut(line: String) -> String {
+    if line.chars().count() <= LINE_CHARACTERS {
+        return line;
+    }
+    line.chars().take(LINE_CHARACTERS).chain(['…']).collect()
+}
+
+/// One line of a card.
+const LINE_CHARACTERS: usize = 240;
 
 /// What proves a checkpoint, in words.
 fn by(checkpoint: &Checkpoint) -> String {
@@ -180,6 +191,7 @@ fn why(lack: Lack<'_>) -> String {
     match lack {
         Lack::Open => "open".to_owned(),
         Lack::Stale => "stale: the work changed since".to_owned(),
+        Lack::Unseen => "the workspace cannot be looked at".to_owned(),
         Lack::Expired => "expired".to_owned(),
         Lack::Refused(why) => why.chars().take(WHY_CHARACTERS).collect(),
     }

@@ -38,6 +38,8 @@ pub enum Lack<'r> {
     Refused(&'r str),
     /// The work changed since.
     Stale,
+    /// The workspace cannot be looked at.
+    Unseen,
     /// It is too long ago.
     Expired,
 }
@@ -146,7 +148,10 @@ impl Machine {
             return Err(refused.map_or(Lack::Open, |why| Lack::Refused(why)));
         };
         // A workspace that nobody could look at is not the one that it was proven on.
-        if checkpoint.binds && (proof.inputs.is_none() || proof.inputs != run.inputs) {
+        if checkpoint.binds && (proof.inputs.is_none() || run.inputs.is_none()) {
+            return Err(Lack::Unseen);
+        }
+        if checkpoint.binds && proof.inputs != run.inputs {
             return Err(Lack::Stale);
         }
         let is_fresh = match checkpoint.max_age {
@@ -330,6 +335,13 @@ impl Machine {
             finding.decided.insert(checkpoint.name.clone(), why_not.or(changed));
         }
         finding
+    }
+
+    /// What came of a call of `tool` that did not run to its end, for the reason `why`.
+    pub fn judge_failed(&self, tool: &str, arguments: &Map<String, Value>, why: &str) -> Finding {
+        let decided = self.decided_by(tool, arguments).into_iter();
+        let decided = decided.map(|(one, ..)| (one.name.clone(), Some(why.to_owned()))).collect();
+        Finding { decided, ..Finding::default() }
     }
 
     /// What a statement from outside proves of `checkpoint`, whose fields are `fields`.

@@ -13,4 +13,4 @@ mod run;
 pub use card::{Lacking, TaskCard, Way};
 pub use machine::{Finding, Lack, Machine, Moment, Move, Produced, Why};
 pub use order::{Cycle, closure, missing};
-pub use run::{Passage, Proof, Run, WEBHOOK};
+pub use run::{Passage, Proof, Run, WEBHOOK, follow};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use concertina_types::{Digest, FieldValue, Receipt, Timestamp};
+use concertina_types::{Blob, Digest, Fact, FieldValue, Receipt, Timestamp};
 
 /// What a receipt names as its issuer where somebody sent it.
 pub const WEBHOOK: &str = "webhook";
@@ -40,12 +40,16 @@ pub struct Run {
     pub id: String,
     /// The procedure, by the digest of its text.
     pub procedure: Option<Digest>,
+    /// Its text, and those of the procedures that may follow it.
+    pub texts: Vec<Blob>,
     /// The state it is in.
     pub state: String,
     /// The event that brought it there.
     pub entered: u64,
     /// Checkpoints that held at that moment.
     pub held: Vec<String>,
+    /// Whether it ended there.
+    pub ended: bool,
     /// Checks that failed since.
     pub failures: u32,
     /// What was proven, by checkpoint. Whether that still holds is for the machine to say.
@@ -66,26 +70,50 @@ pub struct Run {
     pub history: Vec<Passage>,
 }
 
+/// What `fact`, the event number `event`, makes of the run that is under way.
+pub fn follow(run: &mut Option<Run>, fact: &Fact, event: u64) {
+    if let Fact::ProcedureStarted { run: id, digest, texts, state, inputs, .. } = fact {
+        *run = Some(Run {
+            id: id.clone(),
+            procedure: Some(*digest),
+            texts: texts.clone(),
+            state: state.clone(),
+            inputs: *inputs,
+            entered: event,
+            ..Run::default()
+        });
+    }
+    let Some(under_way) = run else { return };
+    match fact {
+        Fact::ProcedureObserved { inputs, expired } => {
+            under_way.inputs = *inputs;
+            for checkpoint in expired {
+                under_way.proofs.remove(checkpoint);
+                under_way.refused.insert(checkpoint.clone(), "expired".to_owned());
+            }
+        }
+        Fact::ReceiptIssued { receipt, decided } => {
+            under_way.receive(&receipt.receipt, decided, event);
+        }
+        Fact::ProcedureMoved { from, to, why, held, forgets, ended } => {
+            let (from, to, why) = (from.clone(), to.clone(), why.clone());
+            under_way.state.clone_from(&to);
+            under_way.history.push(Passage { from, to, why, event });
+            under_way.entered = event;
+            under_way.failures = 0;
+            under_way.held.clone_from(held);
+            under_way.ended = *ended;
+            under_way.said.retain(|tool, _| !forgets.contains(tool));
+        }
+        Fact::ProcedureLeft { .. } => *run = None,
+        _ => {}
+    }
+}
+
 impl Run {
-    /// A run that begins with the event `event`.
-    pub fn begin(
-        id: String,
-        procedure: Digest,
-        state: String,
-        inputs: Option<Digest>,
-        event: u64,
-    ) -> Self {
-        Self { id, procedure: Some(procedure), state, inputs, entered: event, ..Self::default() }
-    }
-
-    /// The workspace was looked at.
-    pub fn observe(&mut self, inputs: Option<Digest>) {
-        self.inputs = inputs;
-    }
-
-    /// A receipt was issued by the event `event`. `decided` names every checkpoint that it decides on, with the
+    /// Takes a receipt, issued by the event `event`. `decided` names every checkpoint that it decides on, with the
     /// reason where it does not prove it: what was proven before is then not proven any more.
-    pub fn receive(
+    fn receive(
         &mut self,
         receipt: &Receipt,
         decided: &BTreeMap<String, Option<String>>,
@@ -112,29 +140,5 @@ impl Run {
             self.nonces.insert(receipt.nonce.clone());
         }
         self.said.insert(receipt.tool.clone(), receipt.parsed.clone());
-    }
-
-    /// A person said no to `checkpoint`.
-    pub fn refuse(&mut self, checkpoint: &str) {
-        self.proofs.remove(checkpoint);
-        self.refused.insert(checkpoint.to_owned(), "a person said no".to_owned());
-        self.failures += 1;
-    }
-
-    /// What was proven does not hold any more.
-    pub fn expire(&mut self, checkpoint: &str) {
-        self.proofs.remove(checkpoint);
-    }
-
-    /// It went on to another state, in which `shown` are the tools, with `held` the checkpoints that hold there.
-    pub fn go(&mut self, to: &str, why: &str, shown: &[String], held: Vec<String>, event: u64) {
-        let from = std::mem::replace(&mut self.state, to.to_owned());
-        self.history.push(Passage { from, to: to.to_owned(), why: why.to_owned(), event });
-        self.entered = event;
-        self.failures = 0;
-        self.held = held;
-        for tool in shown {
-            self.said.remove(tool);
-        }
     }
 }

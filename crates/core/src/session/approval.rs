@@ -117,6 +117,8 @@ pub enum Answered {
     Used,
     /// With a refusal.
     Refused,
+    /// Not any more: another question took its place.
+    Withdrawn,
 }
 
 /// A question that was asked in a session.
@@ -136,6 +138,8 @@ pub struct Approval {
     pub step: u32,
     /// How it stands.
     pub answered: Answered,
+    /// The checkpoint of a procedure that it decides on, where it is one.
+    pub checkpoint: Option<String>,
 }
 
 impl Approval {
@@ -149,7 +153,7 @@ impl Approval {
         match self.answered {
             Answered::Given(ApprovalScope::Once) => self.is_fresh(now),
             Answered::Given(ApprovalScope::Session | ApprovalScope::Digest) => true,
-            Answered::No | Answered::Used | Answered::Refused => false,
+            Answered::No | Answered::Used | Answered::Refused | Answered::Withdrawn => false,
         }
     }
 

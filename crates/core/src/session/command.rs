@@ -1,8 +1,10 @@
 //! What can be asked of a session.
 
+use std::collections::BTreeMap;
+
 use concertina_types::{
-    ApprovalScope, Blob, CallId, CallOutcome, DisclosureKind, Fact, LineRange, Means, Ref,
-    SessionId, SessionMode, SkillId, Subject, ToolName,
+    ApprovalScope, Blob, CallId, CallOutcome, Digest, DisclosureKind, Fact, FieldValue, LineRange,
+    Means, Ref, SessionId, SessionMode, SkillId, Subject, ToolName,
 };
 use serde_json::Value;
 
@@ -69,6 +71,39 @@ pub struct Targets {
     pub shown: Vec<(String, String)>,
 }
 
+/// What was seen of a call that is part of a procedure.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Witness {
+    /// With which arguments it ran.
+    pub arguments: serde_json::Map<String, Value>,
+    /// Files that checkpoints read in place of its output, by their path: what is in them, or why that cannot
+    /// be used.
+    pub files: BTreeMap<String, Result<String, String>>,
+    /// Inputs that it changed although no checkpoint says that it may.
+    pub changed: Vec<String>,
+    /// The workspace afterwards, by digest; none where it could not be looked at.
+    pub inputs: Option<Digest>,
+}
+
+/// A statement that somebody signed and sent, with a signature that was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// The key that signed it, in base64.
+    pub key: String,
+    /// The run that it speaks of.
+    pub run: String,
+    /// The checkpoint.
+    pub checkpoint: String,
+    /// What it says.
+    pub fields: BTreeMap<String, FieldValue>,
+    /// The workspace that it is about, by digest.
+    pub inputs: Option<Digest>,
+    /// A number that the sender uses once.
+    pub nonce: String,
+    /// The bytes that were signed, by digest.
+    pub payload: Digest,
+}
+
 /// How a program was held while it ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Held {
@@ -76,6 +111,8 @@ pub struct Held {
     pub tier: Option<String>,
     /// What it was kept from.
     pub refused: Vec<KeptFrom>,
+    /// What a procedure wants to know of it; none where none is followed.
+    pub witness: Option<Box<Witness>>,
 }
 
 /// Something that a program tried and was kept from.
@@ -233,6 +270,28 @@ pub enum Command {
         /// By which way it came.
         by: Means,
     },
+    /// Follow a procedure.
+    Follow {
+        /// Who asks.
+        origin: Origin,
+        /// Its text, and those of the procedures that may follow it.
+        texts: Vec<String>,
+        /// The workspace, by digest, where receipts are bound to it.
+        inputs: Option<Digest>,
+    },
+    /// Leave the procedure: for a person alone to say.
+    Leave {
+        /// Who asks.
+        origin: Origin,
+    },
+    /// Take note of the workspace as it is now. Nothing happens where it is the known one and nothing grew
+    /// too old.
+    Look {
+        /// The workspace, by digest; none where it could not be looked at.
+        inputs: Option<Digest>,
+    },
+    /// Take a statement on a checkpoint, whose signature was checked.
+    Hear(Box<Statement>),
     /// Take note of how such a command ended.
     Settle {
         /// The number of the call.

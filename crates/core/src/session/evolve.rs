@@ -7,10 +7,12 @@ use concertina_types::{
 use super::approval::{Answered, Approval};
 use super::state::{Item, OpenSkill, PendingCall, State};
 use super::view::Part;
+use crate::procedure::follow;
 
 /// The state after `event`. The same log always gives the same state.
 pub fn evolve(mut state: State, event: &Event) -> State {
     state.place(event);
+    follow(&mut state.run, &event.fact, event.seq);
     match &event.fact {
         Fact::SessionStarted { principal, parent, depth, mode, settings } => {
             state.mode = *mode;
@@ -75,12 +77,15 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Fact::CallAdmitted { id, tool, writes, approval, .. } => {
             use_consent(&mut state, approval.as_deref());
             state.calls = *id;
-            let call = PendingCall { tool: tool.clone(), writes: *writes, seq: event.seq };
+            let within = state.run.as_ref().map(|run| (run.id.clone(), run.state.clone()));
+            let (seq, at) = (event.seq, event.at);
+            let call = PendingCall { tool: tool.clone(), writes: *writes, seq, at, within };
             state.pending.insert(*id, call);
         }
         Fact::CallFinished { id, outcome, .. } => {
-            state.pending.remove(id);
+            let call = state.pending.remove(id);
             if let CallOutcome::Done { output, .. } = outcome {
+                state.produced_by.extend(call.map(|call| (*id, call.tool)));
                 state.evidence.insert(*id, *output);
             }
         }
@@ -141,7 +146,15 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 }
             });
         }
-        Fact::ApprovalAsked { id, key, request, action, phrase, .. } => {
+        Fact::ApprovalAsked { id, key, request, action, phrase, checkpoint, .. } => {
+            // A new question about a checkpoint takes the place of the one before.
+            let of_checkpoint = state
+                .approvals
+                .values_mut()
+                .filter(|one| checkpoint.is_some() && one.checkpoint == *checkpoint);
+            for before in of_checkpoint.filter(|one| one.answered == Answered::No) {
+                before.answered = Answered::Withdrawn;
+            }
             let approval = Approval {
                 key: *key,
                 request: request.clone(),
@@ -150,6 +163,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 at: event.at,
                 step: state.step,
                 answered: Answered::No,
+                checkpoint: checkpoint.clone(),
             };
             state.approvals.insert(id.clone(), approval);
         }
@@ -163,6 +177,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 at,
                 step,
                 answered: Answered::No,
+                checkpoint: None,
             });
             (approval.at, approval.step, approval.answered) = (at, step, Answered::Given(*scope));
         }
@@ -178,6 +193,11 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         | Fact::SearchAnswered { .. }
         | Fact::RequestRefused { .. }
         | Fact::ServerAsked { .. }
+        | Fact::ProcedureStarted { .. }
+        | Fact::ProcedureObserved { .. }
+        | Fact::ReceiptIssued { .. }
+        | Fact::ProcedureMoved { .. }
+        | Fact::ProcedureLeft { .. }
         | Fact::SessionInterrupted { .. } => {}
     }
     // What somebody else's context holds is not known, so nothing is said about it.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use concertina_types::{Blob, Digest, limits};
 
 use super::state::{Item, State};
+use super::task::task_card;
 use super::tools::{mechanism, tool_definitions};
 use super::view::{Block, Message, Part, View};
 use super::visibility::visible_tools;
@@ -156,10 +157,13 @@ fn card(state: &State, world: &World<'_>) -> Option<String> {
     let open = state.open_references();
     let folded = state.evidence.range(..=state.folded).map(|(id, _)| id);
     let folded: Vec<String> = folded.map(|id| format!("ev:{id}")).collect();
-    if open.is_empty() && folded.is_empty() {
+    let task = task_card(state, world);
+    if open.is_empty() && folded.is_empty() && task.is_none() {
         return None;
     }
     let tools: Vec<&str> = match open.as_slice() {
+        // The step says it itself.
+        _ if task.is_some() => Vec::new(),
         [] => Vec::new(),
         _ => visible_tools(state, world).iter().map(|tool| tool.name.as_str()).collect(),
     };
@@ -172,11 +176,10 @@ fn card(state: &State, world: &World<'_>) -> Option<String> {
     (0..=CARD_NAMES)
         .rev()
         .map(|names| {
-            let lines: Vec<String> = lines
-                .iter()
-                .filter(|(_, all)| !all.is_empty())
-                .map(|(what, all)| format!("{what}: {}", first(all, names)))
-                .collect();
+            let open = lines.iter().filter(|(_, all)| !all.is_empty());
+            let open = open.map(|(what, all)| format!("{what}: {}", first(all, names)));
+            let task = task.iter().flat_map(|task| task.lines(names.max(1)));
+            let lines: Vec<String> = task.chain(open).collect();
             block("card", &[("step", &step)], &lines.join("\n"))
         })
         .find(|card| world.counter.count(card).0 <= limits::CARD_TOKENS)

@@ -1,5 +1,7 @@
 //! What a session runs under. Kept with the session, so that a replay has it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use concertina_types::{SkillId, Tokens, limits};
@@ -60,6 +62,18 @@ pub struct Site {
     pub secret: Vec<String>,
 }
 
+/// What a session has to do with procedures.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Procedures {
+    /// Tools that can be called within a procedure only, with its name.
+    pub gated: BTreeMap<String, String>,
+    /// Whether the procedure that is followed begins again where it ends.
+    pub always: bool,
+    /// Whether the yes of somebody who runs as the same user as the agent proves a checkpoint.
+    pub same_uid: bool,
+}
+
 /// What a session runs under.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -78,6 +92,8 @@ pub struct Settings {
     pub forked_from: Vec<SkillId>,
     /// Where it works.
     pub site: Site,
+    /// What it has to do with procedures.
+    pub procedures: Procedures,
 }
 
 impl Default for Settings {
@@ -90,6 +106,7 @@ impl Default for Settings {
             access: Access::everything(),
             forked_from: Vec::new(),
             site: Site::default(),
+            procedures: Procedures::default(),
         }
     }
 }

@@ -10,6 +10,7 @@ use concertina_types::{
 use super::approval::Approval;
 use super::view::Part;
 use crate::policy::Pattern;
+use crate::procedure::Run;
 
 /// A skill that is open: its text, tools, hooks and permissions are in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +53,10 @@ pub struct PendingCall {
     pub writes: bool,
     /// The event that admitted it.
     pub seq: u64,
+    /// When that was.
+    pub at: Timestamp,
+    /// The run of a procedure that it is part of, and the state in which it was admitted.
+    pub within: Option<(String, String)>,
 }
 
 /// One piece of the conversation, in the order in which it is shown.
@@ -136,6 +141,8 @@ pub struct State {
     pub pending: BTreeMap<CallId, PendingCall>,
     /// What each finished call produced.
     pub evidence: BTreeMap<CallId, Blob>,
+    /// Which tool that was.
+    pub produced_by: BTreeMap<CallId, ToolName>,
     /// The number of the last call before the context was folded: what it and those before it
     /// produced does not stand in the conversation any more.
     pub folded: CallId,
@@ -147,6 +154,8 @@ pub struct State {
     pub approvals: BTreeMap<String, Approval>,
     /// Children that have not come back.
     pub children: BTreeMap<SessionId, SkillId>,
+    /// The procedure that is followed, and where it stands.
+    pub run: Option<Run>,
 }
 
 impl State {

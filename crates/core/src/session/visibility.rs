@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::command::Targets;
 use super::state::{OpenSkill, State};
+use super::task::{step_of_evidence, step_of_skill, step_of_tool};
 use super::world::World;
 use crate::catalog::{Category, Danger, NeedsSkill, SkillEntry, ToolEntry};
 use crate::policy::{Action, Caller, Decision, Effect, FilePath, Pattern, Reason, Request};
@@ -101,6 +102,10 @@ pub(super) fn decision(
         },
         Ref::Menu(name) if !has_menu(state, world, name) => unknown(reference),
         Ref::Evidence { id, .. } if !state.evidence.contains_key(id) => unknown(reference),
+        Ref::Evidence { id, .. } if step_of_evidence(state, world, *id) == 0 => {
+            let text = format!("this step does not show {reference}");
+            deny("NOT_IN_STEP", text, "procedure")
+        }
         Ref::Menu(name) => by_policy(state, world, &format!("menu:{name}")),
         Ref::File { path, .. } => by_policy(state, world, &format!("file:{path}")),
         Ref::Dir(path) => by_policy(state, world, &format!("dir:{path}")),
@@ -170,6 +175,7 @@ pub(super) fn skill(
                     format!("skill:{id} waits for a file that matches {}", entry.paths.join(", "));
                 verdict = verdict.and(deny("PATHS_NOT_TOUCHED", text, file()));
             }
+            verdict = verdict.and(step_of_skill(state, world, id.as_str()));
             if let Some(pattern) = excluded(world, id) {
                 let text = format!("skill:{id} is left out of the listing");
                 let source = format!("settings, listing.exclude: `{pattern}`");
@@ -271,6 +277,7 @@ fn judge(
             format!("{reference} can destroy things and no rule allows it, or asks, by name");
         verdict = verdict.and(deny("DESTRUCTIVE_HIDDEN", text, "default"));
     }
+    verdict = verdict.and(step_of_tool(state, world, entry));
     if let Some(open) = state.open.iter().find(|open| open.forbids(name)) {
         let text = format!("skill:{} forbids {reference} while it is open", open.opened.id);
         verdict = verdict.and(deny("SKILL_FORBIDS", text, format!("skill:{}", open.opened.id)));

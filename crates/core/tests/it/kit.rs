@@ -6,13 +6,14 @@ use std::sync::Arc;
 use concertina_core::catalog::{
     Danger, Loaded, NeedsSkill, Scope, SkillEntry, Snapshot, ToolEntry,
 };
+use concertina_core::procedure::Machine;
 use concertina_core::session::{
     Command, Decision, Intent, Origin, PreparedSkill, Settings, Shelf, State, View, World, decide,
     evolve, project,
 };
 use concertina_types::{
-    Blob, Digest, Event, Fact, ModelCall, OpenMode, Permissions, Redactor, Ref, SessionId,
-    SessionMode, SkillId, Timestamp, Tokens, ToolName,
+    Blob, Digest, Event, Fact, KeyId, ModelCall, Notary, OpenMode, Permissions, Redactor, Ref,
+    Separation, SessionId, SessionMode, SkillId, Timestamp, Tokens, ToolName,
 };
 use serde_json::{Value, json};
 
@@ -92,6 +93,28 @@ pub(crate) fn snapshot(mut skills: Vec<SkillEntry>, mut tools: Vec<ToolEntry>) -
     }
 }
 
+/// A notary whose signature says what it signed.
+pub(crate) struct Seal;
+
+impl Notary for Seal {
+    fn key(&self) -> KeyId {
+        KeyId::of(&[1; 32])
+    }
+
+    fn sign(&self, bytes: &[u8]) -> [u8; 64] {
+        let digest = Digest::of(bytes);
+        let mut signature = [0; 64];
+        for (byte, of) in signature.iter_mut().zip(digest.as_bytes().iter().cycle()) {
+            *byte = *of;
+        }
+        signature
+    }
+
+    fn separation(&self) -> Separation {
+        Separation::SameUid
+    }
+}
+
 /// A session with its log, its texts and its clock.
 #[derive(Clone)]
 pub(crate) struct Bench {
@@ -107,6 +130,8 @@ pub(crate) struct Bench {
     pub(crate) now: i64,
     /// Actions that were agreed to in an earlier session.
     pub(crate) standing: BTreeSet<Digest>,
+    /// The procedures that are followed.
+    pub(crate) machines: Vec<Machine>,
     calls: u64,
 }
 
@@ -132,6 +157,7 @@ impl Bench {
             redactor: Redactor::new([3; 32]),
             now: 1_000,
             standing: BTreeSet::new(),
+            machines: Vec::new(),
             calls: 0,
         };
         let settings = serde_json::to_string(&bench.settings).unwrap();
@@ -164,6 +190,9 @@ impl Bench {
             snapshot: &self.snapshot,
             listed: self.listed.as_ref(),
             standing: &self.standing,
+            machines: &self.machines,
+            notary: Some(&Seal),
+            now: None,
             counter: &count,
             redactor: &self.redactor,
         };
@@ -207,6 +236,9 @@ impl Bench {
             snapshot: &self.snapshot,
             listed: self.listed.as_ref(),
             standing: &self.standing,
+            machines: &self.machines,
+            notary: Some(&Seal),
+            now: None,
             counter: &count,
             redactor: &self.redactor,
         };

@@ -25,3 +25,4 @@ mod search_fusion;
 mod search_prior;
 mod sentences;
 mod session;
+mod steps;

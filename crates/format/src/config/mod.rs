@@ -11,6 +11,7 @@
 //! | `[menu.NAME]` | categories of tools |
 //! | `[tool.NAME]` | local tools: programs and `SQLite` databases |
 //! | `[upstream.NAME]` | MCP servers |
+//! | `[procedures]` | procedures that are followed here, and what proves their human checkpoints |
 //! | `[run]` | the task and model of `concertina run DIR` |
 //! | `[model]`, `[store]`, `[telemetry]`, `[sandbox]` | the model, the state, what is sent where, how programs are held |
 //!
@@ -102,6 +103,8 @@ pub struct Config {
     /// Servers that a file switches off, whoever defines them: `[upstream.NAME] disabled = true`.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub switched_off: BTreeSet<String>,
+    /// `[procedures]`.
+    pub procedures: Procedures,
     /// `[run]`.
     pub run: Run,
     /// `[model]`.
@@ -197,6 +200,18 @@ impl Default for Context {
     fn default() -> Self {
         Self { budget: Tokens(limits::WINDOW) }
     }
+}
+
+/// `[procedures]`: what is followed here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Procedures {
+    /// Files that hold procedures.
+    pub files: Vec<String>,
+    /// The procedure that every session follows, from its start and again after each end.
+    pub always: Option<String>,
+    /// Whether the yes of somebody who runs as the same user as the agent proves a checkpoint: for the managed
+    /// configuration alone to say.
+    pub same_uid_approvals: bool,
 }
 
 /// `[trust]`: not for a workspace to say.

@@ -14,7 +14,7 @@ use super::{
 };
 
 /// All sections.
-const SECTIONS: [&str; 14] = [
+const SECTIONS: [&str; 15] = [
     "sources",
     "listing",
     "search",
@@ -24,6 +24,7 @@ const SECTIONS: [&str; 14] = [
     "menu",
     "tool",
     "upstream",
+    "procedures",
     "run",
     "model",
     "store",
@@ -152,6 +153,24 @@ fn plain(config: &mut Config, section: &str, mut fields: Fields<'_, '_, '_>) {
             fields.extend("paths", &mut config.trust.paths);
             set(&mut config.trust.approver, fields.strings("approver"));
             fields.extend("keys", &mut config.trust.keys);
+        }
+        "procedures" => {
+            let procedures = &mut config.procedures;
+            fields.extend("files", &mut procedures.files);
+            replace(&mut procedures.always, fields.string("always"));
+            // Whoever the agent runs as may not say that the agent may pass for a person.
+            match fields.boolean("same_uid_approvals") {
+                Some(_) if fields.reader.origin != ConfigOrigin::Managed => {
+                    let span = fields.span("same_uid_approvals");
+                    fields.reader.error(
+                        "MANAGED_ONLY",
+                        span,
+                        "only the managed configuration can set `procedures.same_uid_approvals`; it is ignored",
+                        "let the administrator set it, or answer over HTTP with an approver's token",
+                    );
+                }
+                same_uid => set(&mut procedures.same_uid_approvals, same_uid),
+            }
         }
         "run" => {
             replace(&mut config.run.task, fields.string("task"));

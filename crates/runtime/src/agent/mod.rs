@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use concertina_core::policy::{Access, Pattern};
 use concertina_core::session::{
-    Command, Origin, Part, PreparedSkill, Unfolded, View, access_of_fork,
+    Command, Origin, Part, PreparedSkill, Unfolded, View, access_of_fork, lend,
 };
 use concertina_tokens::O200k;
 use concertina_types::{Blob, Fact, ModelCall, Subject, Tokens, limits};
@@ -197,6 +197,7 @@ impl Agent<'_> {
         // What the child may use is what the skill claims, within what the parent has.
         let claims = skill.tools.iter().filter_map(|text| Pattern::new(text).ok()).collect();
         settings.grant = settings.grant.narrowed(claims);
+        lend(self.session.state(), &self.session.world(), &mut settings);
         // Where its declaration cannot be used, it reaches nothing.
         settings.access = access_of_fork(&settings, &id, &skill.permissions)
             .unwrap_or_else(|_| Access::nothing());

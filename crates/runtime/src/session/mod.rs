@@ -5,6 +5,7 @@ mod consent;
 mod dispatch;
 mod opening;
 mod part;
+mod procedure;
 mod secrets;
 mod small;
 mod tools;
@@ -22,7 +23,7 @@ use concertina_core::session::{
 };
 use concertina_store::{Durability, Store, StoreError};
 use concertina_tokens::O200k;
-use concertina_types::{Blob, Digest, Event, Fact, Redactor, SessionId, SessionMode, limits};
+use concertina_types::{Blob, Digest, Event, Fact, Notary, Redactor, SessionId, SessionMode, limits};
 
 use crate::approval::{Approver, NoApprover, Standing};
 use crate::clock::{new_session_id, now};
@@ -31,6 +32,7 @@ use crate::stats::Learned;
 use crate::workspace::Workspace;
 
 pub use commands::{CommandPolicy, NeedsApproval};
+pub use procedure::STATEMENT_TYPE;
 pub use opening::{Opening, ReadySkill};
 pub(crate) use part::is_taken;
 pub use touched::Touched;
@@ -104,6 +106,8 @@ pub struct Session {
     /// What was agreed to for good, as it was when this session began or went on; and where it is kept.
     standing: BTreeSet<Digest>,
     agreed: Option<Standing>,
+    /// What it keeps at hand while it follows a procedure.
+    following: procedure::Following,
 }
 
 impl std::fmt::Debug for Session {
@@ -118,6 +122,8 @@ pub(crate) struct Applied {
     pub(crate) ticket: Option<Ticket>,
     /// The question that a person has to answer first.
     pub(crate) ask: Option<Ask>,
+    /// The question about a checkpoint that is open now.
+    pub(crate) waits: Option<Ask>,
     /// What was shown of the index.
     pub(crate) shown: Option<String>,
 }
@@ -148,6 +154,13 @@ impl Session {
         })?;
         session.take_consent(workspace);
         session.take_note(workspace)?;
+        if session.state.parent.is_none()
+            && let Some(texts) = workspace.always()?
+            && let Some(refusal) = session.follow(Origin::user(), texts)?.refusal
+        {
+            let (code, message) = ("PROCEDURE_UNSOUND", refusal.message);
+            return Err(RuntimeError::Environment { code, message });
+        }
         // Where the text of a skill stands in an answer, there is none yet that could hold it.
         if session.state.parent.is_none() && session.state.mode == SessionMode::Owned {
             session.open_small(workspace)?;
@@ -170,6 +183,7 @@ impl Session {
         }
         let mut session = Self { state, ..Self::blank(store, id) };
         session.fetch(None)?;
+        session.take_machines()?;
         Ok(session)
     }
 
@@ -190,6 +204,7 @@ impl Session {
             settings: Arc::default(),
             snapshot: Arc::default(),
             listed: None,
+            following: procedure::Following::default(),
         }
     }
 
@@ -220,6 +235,9 @@ impl Session {
             snapshot: &self.snapshot,
             listed: self.listed.as_deref(),
             standing: &self.standing,
+            machines: &self.following.machines,
+            notary: self.following.notary.as_ref().map(|notary| notary as &dyn Notary),
+            now: None,
             counter: &O200k,
             redactor: &self.redactor,
         }
@@ -269,6 +287,7 @@ impl Session {
     pub fn turn(&mut self, workspace: &mut Workspace) -> Result<Option<String>, RuntimeError> {
         workspace.refresh();
         self.take_note(workspace)?;
+        self.look()?;
         Ok(self.apply(&Command::Turn)?.shown)
     }
 
@@ -320,6 +339,7 @@ impl Session {
         let agreed = workspace.standing();
         self.standing = agreed.keys();
         self.agreed = Some(agreed);
+        self.digests_below(workspace);
         if let Some(hook) = workspace.hook() {
             self.approver = Arc::new(hook);
         }
@@ -336,12 +356,14 @@ impl Session {
     fn take_rules(&mut self, workspace: &Workspace) -> Result<(), RuntimeError> {
         let now = workspace.settings();
         let same = self.settings.policy == now.policy
+            && self.settings.procedures == now.procedures
             && self.settings.listing.exclude == now.listing.exclude;
         if same || self.state.settings.is_none() {
             return Ok(());
         }
         let mut settings = self.settings.as_ref().clone();
         settings.policy.clone_from(&now.policy);
+        settings.procedures.clone_from(&now.procedures);
         settings.listing.exclude.clone_from(&now.listing.exclude);
         let text = json(&settings)?;
         self.apply(&Command::Settings { settings: text })?;
@@ -353,6 +375,10 @@ impl Session {
     /// again on what it left.
     pub(crate) fn apply(&mut self, command: &Command) -> Result<Applied, RuntimeError> {
         self.take_key()?;
+        if self.state.run.is_some() {
+            self.take_machines()?;
+            self.take_notary()?;
+        }
         self.learn_said(command);
         for _ in 0..limits::APPEND_ATTEMPTS {
             let decision = decide(&self.state, &self.world(), now(), command.clone());
@@ -363,7 +389,8 @@ impl Session {
             }
             if decision.drafts.is_empty() {
                 let reply = reply(decision.answer, decision.refusal, decision.fork);
-                return Ok(Applied { reply, ticket: None, ask: decision.ask, shown: None });
+                let (ask, waits) = (decision.ask, decision.waits);
+                return Ok(Applied { reply, ticket: None, ask, waits, shown: None });
             }
             for text in &decision.content {
                 self.store.content.put(text.as_bytes())?;
@@ -386,8 +413,10 @@ impl Session {
                     }
                     let ticket = decision.intent.map(|intent| intent.admit(&events)).transpose()?;
                     self.advance(&events);
+                    self.take_machines()?;
                     let reply = reply(decision.answer, decision.refusal, decision.fork);
-                    return Ok(Applied { reply, ticket, ask: decision.ask, shown: decision.shown });
+                    let (ask, waits, shown) = (decision.ask, decision.waits, decision.shown);
+                    return Ok(Applied { reply, ticket, ask, waits, shown });
                 }
             }
         }
@@ -423,7 +452,9 @@ impl Session {
         for event in events {
             self.state = evolve(std::mem::take(&mut self.state), &event);
         }
-        self.fetch(Some(&before)).map(|()| true)
+        self.fetch(Some(&before))?;
+        self.take_machines()?;
+        Ok(true)
     }
 
     /// Fetches the content that the state names and `before` did not.

@@ -9,7 +9,7 @@ use concertina_core::catalog::search::{
 };
 use concertina_core::policy::Effect;
 use concertina_core::session::{
-    Command, Origin, Refusal, Shown, Targets, asks, by_rules, meant, menus, visibility,
+    Command, Held, Origin, Refusal, Shown, Targets, asks, by_rules, meant, menus, visibility,
 };
 use concertina_format::expand::Profile;
 use concertina_types::{
@@ -123,6 +123,7 @@ impl Session {
         origin: Origin,
         request: &FindRequest,
     ) -> Result<Opening, RuntimeError> {
+        self.look()?;
         self.learned(workspace)?;
         match self.scope(workspace, origin.subject, request)? {
             Ok(scope) => {
@@ -405,6 +406,7 @@ impl Session {
         reference: &str,
         options: &OpenOptions,
     ) -> Result<Opening, RuntimeError> {
+        self.look()?;
         match parse(reference, options.part.as_deref()) {
             Ok(Ref::Skill { id, part: None, lines: None }) => {
                 self.begin_skill(workspace, origin, id, options)
@@ -549,6 +551,7 @@ impl Session {
                 return Ok(Admission::Answered(Box::new(reply)));
             }
         };
+        self.look()?;
         let (state, world) = (&self.state, self.world());
         let targets = meant(state, &world, &tool).map_or_else(Targets::default, |entry| {
             let targets = toolbox.targets(entry, &arguments);
@@ -559,7 +562,10 @@ impl Session {
         });
         let applied = self.apply_asking(&Command::Call { origin, tool, arguments, targets })?;
         Ok(match (applied.ticket, applied.ask) {
-            (Some(ticket), _) => Admission::Admitted(ticket),
+            (Some(ticket), _) => {
+                self.admitted(ticket.id(), ticket.arguments());
+                Admission::Admitted(ticket)
+            }
             (None, Some(ask)) => Admission::Asked(Box::new(ask)),
             (None, None) => Admission::Answered(Box::new(applied.reply)),
         })
@@ -572,7 +578,7 @@ impl Session {
         id: CallId,
         outcome: Outcome,
     ) -> Result<Reply, RuntimeError> {
-        let held = kept(&outcome);
+        let held = Held { witness: self.witness(id), ..kept(&outcome) };
         let (outcome, output) = match outcome {
             Outcome::Done { exit, output, dropped, .. } => {
                 (CallOutcome::Done { exit, output: Blob::of(&output), dropped }, output)
@@ -587,7 +593,8 @@ impl Session {
             }
             CallOutcome::Done { .. } | CallOutcome::Unknown => None,
         };
-        let mut reply = self.apply(&Command::Done { origin, id, outcome, output, held })?.reply;
+        let applied = self.apply(&Command::Done { origin, id, outcome, output, held })?;
+        let mut reply = self.answer_waiting(applied)?;
         // A call that was admitted and not done is still a request that was not met.
         reply.refusal = reply.refusal.or(failure);
         Ok(reply)

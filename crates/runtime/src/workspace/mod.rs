@@ -28,6 +28,7 @@ use crate::doctor::Around;
 use crate::error::RuntimeError;
 use crate::find::{Indexed, Indexes};
 use crate::inside::leads_to;
+use crate::procedures::Procedures;
 use crate::semantic::{CatalogueMeaning, Encoder, EncoderError, Meaning, Note, configured};
 use crate::settings::{Loaded, load_config};
 use crate::sources::{
@@ -144,6 +145,7 @@ pub struct Workspace {
     root: PathBuf,
     /// Where state lives.
     home: PathBuf,
+    procedures: Procedures,
     loaded: Loaded,
     settings: Settings,
     /// Where the record of trust is kept, and what it says. None where whoever opened the workspace
@@ -211,6 +213,19 @@ impl Workspace {
             ..around_of(&root, &options)
         };
         let sources = sources(&root, &loaded, &options)?;
+        let procedures = Procedures::read(&loaded.procedures);
+        for (path, why) in &procedures.faults {
+            let found = Diagnostic::new("PROCEDURE_UNSOUND", Severity::Error, why.clone());
+            loaded.findings.push((path.clone(), found.help("repair it; until then nothing follows it")));
+        }
+        settings.procedures = concertina_core::session::Procedures {
+            gated: procedures.gated(),
+            always: loaded.config.procedures.always.is_some(),
+            same_uid: loaded.config.procedures.same_uid_approvals,
+        };
+        // What holds a session to its steps is not for its tools to write.
+        let held = procedures.known.values().map(|file| file.path.to_string_lossy().into_owned());
+        settings.site.unwritable.extend(held);
         let is_limited = options.only_workspace || !options.roots.is_empty();
         let around =
             if is_limited { Around::only(&root) } else { Around::new(&root, options.variable) };
@@ -235,6 +250,7 @@ impl Workspace {
             gathered: Gathered::default(),
             root,
             home: options.home.clone(),
+            procedures,
             loaded,
             settings,
             trust,
@@ -258,6 +274,22 @@ impl Workspace {
         workspace.gather_again();
         workspace.scan();
         Ok(workspace)
+    }
+
+    /// The directory of state.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The procedures that the settings name.
+    pub fn procedures(&self) -> &Procedures {
+        &self.procedures
+    }
+
+    /// The texts of the procedure that every session follows, where there is one.
+    pub fn always(&self) -> Result<Option<Vec<String>>, RuntimeError> {
+        let name = self.loaded.config.procedures.always.as_deref();
+        name.map(|name| self.procedures.texts(name, &self.root)).transpose()
     }
 
     /// The directory.

@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::super::access::{access_of_skill, access_of_tool};
 use super::super::answer::Refusal;
 use super::super::approval::{Action, escaped};
-use super::super::command::{Held, KeptFrom, Origin, Targets};
+use super::super::command::{Held, KeptFrom, Origin, Targets, Witness};
 use super::super::skill::PreparedSkill;
-use super::super::state::{OpenSkill, State};
+use super::super::state::{OpenSkill, PendingCall, State};
 use super::super::ticket::Intent;
 use super::super::visibility::{self, asks, by_rules, visible_tools};
 use super::consent::Consent;
@@ -329,7 +329,9 @@ impl<'a> Deciding<'a> {
                 Refusal::new("UNKNOWN_CALL", text),
             );
         };
-        let tool = call.tool.clone();
+        let (tool, call) = (call.tool.clone(), call.clone());
+        let mut held = held;
+        let witness = held.witness.take();
         let held = self.kept_from(&tool, held);
         match &outcome {
             CallOutcome::Done { exit, dropped, .. } => {
@@ -337,8 +339,12 @@ impl<'a> Deciding<'a> {
                 // Before it is cut into pages: half a secret is not recognised.
                 let output = &*self.world.redactor.redact(output);
                 let outcome = CallOutcome::Done { exit, output: self.keep(output), dropped };
-                self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
-                let text = result(&tool, id, exit, dropped, output);
+                self.fact(
+                    Actor::Tool,
+                    Fact::CallFinished { id, outcome: outcome.clone(), held: held.clone() },
+                );
+                let progress = self.proceed(&call, &outcome, output, (held, witness));
+                let text = progress + &result(&tool, id, exit, dropped, output);
                 let tokens = self.world.counter.count(&text);
                 let reference = Ref::Evidence { id, lines: None };
                 let disclosed =
@@ -349,8 +355,10 @@ impl<'a> Deciding<'a> {
                 let text = disarm(&format!("error {code}: {message}"));
                 let message = self.redacted(message.clone());
                 self.decision.refusal = Some(Refusal::new(code.as_str(), message));
-                self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
-                self.answer(origin, text, true, Vec::new());
+                let fact = Fact::CallFinished { id, outcome: outcome.clone(), held: held.clone() };
+                self.fact(Actor::Tool, fact);
+                let progress = self.proceed(&call, &outcome, "", (held, witness));
+                self.answer(origin, progress + &text, true, Vec::new());
             }
             CallOutcome::Unknown => {
                 self.fact(Actor::System, Fact::CallFinished { id, outcome, held });
@@ -359,6 +367,24 @@ impl<'a> Deciding<'a> {
                 self.answer(origin, text, true, Vec::new());
             }
         }
+    }
+}
+
+impl Deciding<'_> {
+    /// Takes what came of a call into the procedure that is followed; gives what is said of that.
+    fn proceed(
+        &mut self,
+        call: &PendingCall,
+        outcome: &CallOutcome,
+        output: &str,
+        seen: (Option<String>, Option<Box<Witness>>),
+    ) -> String {
+        if self.state.run.is_none() {
+            return String::new();
+        }
+        self.receipt_of_call(call, outcome, output, seen);
+        self.advance();
+        self.progress().map(|text| text + "\n").unwrap_or_default()
     }
 }
 

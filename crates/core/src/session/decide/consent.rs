@@ -68,6 +68,7 @@ impl Deciding<'_> {
                 action: self.keep(text.clone()),
                 phrase: action.phrase.clone(),
                 code: why.code.clone(),
+                checkpoint: None,
             };
             self.fact(actor(origin), fact);
             id
@@ -86,7 +87,7 @@ impl Deciding<'_> {
     }
 
     /// The name of a new question: short, and no other session has it.
-    fn question(&self, key: &Digest) -> String {
+    pub(super) fn question(&self, key: &Digest) -> String {
         let session = self.state.session.as_ref().map_or("", |session| session.as_str());
         let seq = self.state.seq.to_string();
         let parts = [session.as_bytes(), b" ", seq.as_bytes(), b" ", key.hex().as_bytes()]
@@ -114,14 +115,28 @@ impl Deciding<'_> {
                 return self.refuse(&origin, request, Refusal::new("ONCE_ONLY", text));
             }
         }
-        let key = approval.key;
+        let checkpoint = approval.checkpoint.clone();
+        if let Some(refusal) =
+            checkpoint.as_ref().and_then(|name| self.unprovable(approval, name, by))
+        {
+            return self.refuse(&origin, request, refusal);
+        }
+        let (key, approval) = (approval.key, approval.clone());
         self.fact(Actor::User, Fact::ApprovalGiven { id: id.to_owned(), key, scope, by });
+        if let Some(checkpoint) = checkpoint {
+            self.receipt_of_person(&approval, &checkpoint, true, by);
+        }
     }
 
     /// A person answers a question with a no.
     pub(super) fn disagree(&mut self, id: &str, by: Means) {
-        if self.state.approvals.get(id).is_some_and(|one| one.is_open(self.now)) {
-            return self.fact(Actor::User, Fact::ApprovalRefused { id: id.to_owned(), by });
+        let open = self.state.approvals.get(id).filter(|one| one.is_open(self.now));
+        if let Some(approval) = open.cloned() {
+            self.fact(Actor::User, Fact::ApprovalRefused { id: id.to_owned(), by });
+            if let Some(checkpoint) = &approval.checkpoint {
+                self.receipt_of_person(&approval, checkpoint, false, by);
+            }
+            return;
         }
         let refusal = self.unanswerable(id);
         self.refuse(&Origin::user(), format!("deny {id}"), refusal);

@@ -15,6 +15,7 @@ use super::super::state::State;
 use super::super::world::World;
 use super::Decision;
 use crate::context::disarm;
+use crate::procedure::Machine;
 
 pub(super) struct Deciding<'a> {
     pub(super) state: &'a State,
@@ -22,6 +23,8 @@ pub(super) struct Deciding<'a> {
     pub(super) now: Timestamp,
     step: u32,
     turn: u32,
+    /// Procedures that begin with this decision.
+    pub(super) machines: Vec<Machine>,
     /// Texts that are not kept as they came.
     moved: Moved,
     pub(super) decision: Decision,
@@ -31,7 +34,7 @@ impl<'a> Deciding<'a> {
     pub(super) fn new(state: &'a State, world: &'a World<'a>, now: Timestamp) -> Self {
         let (step, turn) = (state.step, state.turn);
         let (moved, decision) = (Moved::new(), Decision::default());
-        Self { state, world, now, step, turn, moved, decision }
+        Self { state, world, now, step, turn, machines: Vec::new(), moved, decision }
     }
 
     pub(super) fn into_decision(self) -> Decision {

@@ -7,6 +7,7 @@ mod draft;
 mod fold;
 mod fork;
 mod open;
+mod procedure;
 mod turn;
 
 use concertina_types::Timestamp;
@@ -35,6 +36,8 @@ pub struct Decision {
     /// The question that a person has to answer before the request can be met. Then there is no answer
     /// yet: the same command is given again once they did, or the request is refused.
     pub ask: Option<Ask>,
+    /// The question about a checkpoint that is open now; nothing waits for its answer but the procedure.
+    pub waits: Option<Ask>,
     /// What the model was shown of the index without having asked.
     pub shown: Option<String>,
     /// The call to run once the events are in the log.
@@ -45,6 +48,7 @@ pub struct Decision {
 
 /// What `command`, given at `now`, leads to in `state`. Pure: the same input, the same decision.
 pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command) -> Decision {
+    let world = &World { now: Some(now), ..*world };
     let mut deciding = Deciding::new(state, world, now);
     match command {
         Command::Start { principal, parent, mode, settings } => {
@@ -76,6 +80,10 @@ pub fn decide(state: &State, world: &World<'_>, now: Timestamp, command: Command
             deciding.agree(&id, scope, by, typed.as_deref());
         }
         Command::Disagree { id, by } => deciding.disagree(&id, by),
+        Command::Follow { origin, texts, inputs } => deciding.follow(&origin, texts, inputs),
+        Command::Leave { origin } => deciding.leave(&origin),
+        Command::Look { inputs } => deciding.look(inputs),
+        Command::Hear(statement) => deciding.hear(*statement),
         Command::Settle { id, outcome, output, held } => {
             deciding.settle(id, outcome, &output, held);
         }

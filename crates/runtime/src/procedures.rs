@@ -1,0 +1,186 @@
+//! Procedures that the settings name, and how one is found by its name or its file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use concertina_core::procedure::Machine;
+use concertina_format::procedure::PROCEDURE_BYTES;
+use concertina_types::Diagnostic;
+
+use crate::error::RuntimeError;
+
+/// A procedure in a file.
+#[derive(Debug, Clone)]
+pub struct ProcedureFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: String,
+    /// The same, read.
+    pub machine: Machine,
+}
+
+/// Why a file gives no procedure.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcedureError {
+    /// It cannot be read.
+    #[error("{path}: {why}", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// It has errors.
+    #[error("{path} has errors: {first}; see all of them: concertina sop check {path}", path = path.display())]
+    Unsound {
+        /// The file.
+        path: PathBuf,
+        /// The first of them.
+        first: String,
+        /// All that was found.
+        findings: Vec<Diagnostic>,
+    },
+}
+
+impl ProcedureFile {
+    /// Reads the procedure in `path`.
+    pub fn read(path: &Path) -> Result<Self, ProcedureError> {
+        let unreadable = |why: String| ProcedureError::Unreadable { path: path.to_owned(), why };
+        let about = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+        if !about.is_file() {
+            return Err(unreadable("it is no file".to_owned()));
+        }
+        let most = u64::try_from(PROCEDURE_BYTES).unwrap_or(u64::MAX);
+        if about.len() > most {
+            return Err(unreadable(format!("it is larger than {most} bytes")));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+        match Machine::new(&text) {
+            Ok(machine) => Ok(Self { path: path.to_owned(), text, machine }),
+            Err(findings) => {
+                let first = findings.first().map(|found| found.message.clone()).unwrap_or_default();
+                Err(ProcedureError::Unsound { path: path.to_owned(), first, findings })
+            }
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.machine.document().name
+    }
+}
+
+/// The procedures of a workspace.
+#[derive(Debug, Clone, Default)]
+pub struct Procedures {
+    /// Those that could be read, by name.
+    pub known: BTreeMap<String, ProcedureFile>,
+    /// Why the others could not.
+    pub faults: Vec<(PathBuf, String)>,
+}
+
+impl Procedures {
+    /// Reads `files`. Of two with one name the first counts.
+    pub fn read(files: &[PathBuf]) -> Self {
+        let mut all = Self::default();
+        for path in files {
+            match ProcedureFile::read(path) {
+                Ok(file) => match all.known.get(file.name()) {
+                    None => drop(all.known.insert(file.name().to_owned(), file)),
+                    Some(first) => {
+                        let why = format!("{} is also defined in {}", file.name(), first.path.display());
+                        all.faults.push((path.clone(), why));
+                    }
+                },
+                Err(error) => all.faults.push((path.clone(), error.to_string())),
+            }
+        }
+        all
+    }
+
+    /// Tools that can be called within a procedure only, with its name.
+    pub fn gated(&self) -> BTreeMap<String, String> {
+        let gated = self.known.values().flat_map(|file| {
+            let tools = file.machine.document().gated_tools().into_iter();
+            tools.map(|tool| (tool.to_owned(), file.name().to_owned()))
+        });
+        gated.collect()
+    }
+
+    /// The text of the procedure that `name` means, by its name or as a file below `directory`, and those of the
+    /// procedures that may follow it.
+    pub fn texts(&self, name: &str, directory: &Path) -> Result<Vec<String>, RuntimeError> {
+        let first = match self.known.get(name) {
+            Some(known) => known.clone(),
+            None => self.file(name, directory)?,
+        };
+        let beside = first.path.parent().unwrap_or(directory).to_owned();
+        let mut texts: Vec<String> = Vec::new();
+        let mut taken: Vec<String> = Vec::new();
+        let mut wanted = vec![first];
+        while let Some(file) = wanted.pop() {
+            if taken.iter().any(|name| name == file.name()) {
+                continue;
+            }
+            taken.push(file.name().to_owned());
+            let then = file.machine.document().states.iter().filter_map(|state| state.then.clone());
+            for name in then.filter(|name| !taken.contains(name)) {
+                wanted.push(match self.known.get(&name) {
+                    Some(known) => known.clone(),
+                    None => beside_it(&beside, &name)?,
+                });
+            }
+            texts.push(file.text);
+        }
+        Ok(texts)
+    }
+
+    fn file(&self, name: &str, directory: &Path) -> Result<ProcedureFile, RuntimeError> {
+        let path = directory.join(name);
+        if path.is_file() {
+            return ProcedureFile::read(&path).map_err(unsound);
+        }
+        let near = concertina_format::nearest(name, self.known.keys().map(String::as_str));
+        let help = match (near, self.known.is_empty()) {
+            (Some(near), _) => format!("did you mean {near}?"),
+            (None, true) => {
+                "name a file, or list files in `[procedures] files` of concertina.toml".to_owned()
+            }
+            (None, false) => {
+                let names: Vec<&str> = self.known.keys().map(String::as_str).collect();
+                format!("there are {}", names.join(", "))
+            }
+        };
+        Err(RuntimeError::Environment {
+            code: "PROCEDURE_NOT_FOUND",
+            message: format!("there is no procedure `{name}`, and no such file; {help}"),
+        })
+    }
+}
+
+/// The procedure called `name` in a file of its name beside another.
+fn beside_it(directory: &Path, name: &str) -> Result<ProcedureFile, RuntimeError> {
+    let names = ["sop.yaml", "yaml", "yml"].map(|end| directory.join(format!("{name}.{end}")));
+    let found = names.iter().find(|path| path.is_file());
+    let Some(path) = found else {
+        return Err(RuntimeError::Environment {
+            code: "PROCEDURE_NOT_FOUND",
+            message: format!(
+                "the procedure `{name}` follows, and there is none: list its file in `[procedures] files`, or put it beside as {name}.sop.yaml"
+            ),
+        });
+    };
+    let file = ProcedureFile::read(path).map_err(unsound)?;
+    if file.name() == name {
+        return Ok(file);
+    }
+    Err(RuntimeError::Environment {
+        code: "PROCEDURE_NOT_FOUND",
+        message: format!("{} holds the procedure `{}`, not `{name}`", path.display(), file.name()),
+    })
+}
+
+fn unsound(error: ProcedureError) -> RuntimeError {
+    RuntimeError::Environment { code: "PROCEDURE_UNSOUND", message: error.to_string() }
+}
