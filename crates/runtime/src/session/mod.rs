@@ -350,7 +350,8 @@ impl Session {
     pub fn take_up(&mut self, workspace: &mut Workspace) -> Result<(), RuntimeError> {
         self.take_consent(workspace);
         self.take_rules(workspace)?;
-        self.take_note(workspace)
+        self.take_note(workspace)?;
+        self.look()
     }
 
     fn take_rules(&mut self, workspace: &Workspace) -> Result<(), RuntimeError> {

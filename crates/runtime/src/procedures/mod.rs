@@ -1,5 +1,7 @@
 //! Procedures that the settings name, and how one is found by its name or its file.
 
+mod assurance;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +10,8 @@ use concertina_format::procedure::PROCEDURE_BYTES;
 use concertina_types::Diagnostic;
 
 use crate::error::RuntimeError;
+
+pub use assurance::{Held, Surroundings, assurance, lacking};
 
 /// A procedure in a file.
 #[derive(Debug, Clone)]

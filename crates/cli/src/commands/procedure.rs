@@ -1,0 +1,153 @@
+//! `concertina sop start|status|leave|submit`: following a procedure.
+
+use concertina_core::procedure::TaskCard;
+use concertina_core::session::Origin;
+use concertina_runtime::procedures::{Held, Surroundings, assurance, lacking};
+use concertina_runtime::{Session, Started, Workspace};
+use concertina_types::Envelope;
+use serde_json::{Value, json};
+
+use crate::args::{SopLeaveArgs, SopStartArgs, SopStatusArgs, SopSubmitArgs};
+use crate::error::{CliError, Exit};
+use crate::output::{Output, count, fitting_table};
+use crate::place;
+
+/// Begins to follow a procedure, in the session that was named or in a new one.
+pub(crate) fn start(args: &SopStartArgs, out: &mut Output) -> Result<u8, CliError> {
+    let (mut workspace, mut session) = match place::session_id(&args.session)? {
+        Some(id) => place::kept(id, &args.place, out)?,
+        None => begun(args, out)?,
+    };
+    workspace.refresh();
+    session.take_note(&mut workspace)?;
+    let texts = workspace.procedures().texts(&args.procedure, workspace.root())?;
+    let held = held(&workspace, texts.first(), args.client.as_deref());
+    let short: Vec<&Held> = held.as_ref().map(|(machine, held)| lacking(machine.document(), held)).unwrap_or_default();
+    if let (Some(first), Some((machine, _))) = (short.first(), &held) {
+        let require = machine.document().require.map(|level| level.to_string()).unwrap_or_default();
+        let message = format!(
+            "procedure {} requires that its tools are {require}, and {} is {} here: {}",
+            machine.document().name, first.tool, first.level, first.why
+        );
+        return Err(CliError::new(Exit::Denied, "ASSURANCE_TOO_LOW", message)
+            .help("use a client that cannot run programs itself, or lower `require` in the procedure"));
+    }
+    let reply = session.follow(Origin::user(), texts)?;
+    if let Some(refusal) = reply.refusal {
+        return Err(CliError::new(Exit::Findings, &refusal.code, refusal.message));
+    }
+    let held = held.map(|(_, held)| held).unwrap_or_default();
+    if out.is_json() {
+        out.json(&standing(&session, &held))?;
+        return Ok(0);
+    }
+    show(&session, out)?;
+    if !held.is_empty() {
+        out.line("")?;
+        let rows = held.iter().map(|one| vec![one.tool.clone(), one.level.to_string(), one.why.clone()]);
+        out.raw(&fitting_table(rows.collect(), &[]))?;
+    }
+    if place::session_id(&args.session)?.is_none() {
+        out.say(format!("go on in it: export CONCERTINA_SESSION={}", session.id()));
+    }
+    Ok(0)
+}
+
+fn begun(args: &SopStartArgs, out: &mut Output) -> Result<(Workspace, Session), CliError> {
+    let mut workspace = place::workspace(&args.place, out)?;
+    crate::servers::attach(&mut workspace, out)?;
+    let started = Started { principal: args.place.principal.clone(), ..Started::default() };
+    let session = Session::create(&mut workspace, place::store()?, started)?;
+    Ok((workspace, session))
+}
+
+type Table = (concertina_core::procedure::Machine, Vec<Held>);
+
+/// How well the tools of the procedure `text` are held.
+fn held(workspace: &Workspace, text: Option<&String>, client: Option<&str>) -> Option<Table> {
+    let machine = concertina_core::procedure::Machine::new(text?).ok()?;
+    let around = Surroundings {
+        client: client.filter(|client| *client != "run"),
+        ..Surroundings::default()
+    };
+    let held = assurance(machine.document(), workspace.snapshot(), around);
+    Some((machine, held))
+}
+
+/// Says where the procedure stands that a session follows.
+pub(crate) fn status(args: &SopStatusArgs, out: &mut Output) -> Result<u8, CliError> {
+    let (_, session) = place::session(&args.place, &args.session, out)?;
+    if out.is_json() {
+        out.json(&standing(&session, &[]))?;
+        return Ok(0);
+    }
+    show(&session, out)?;
+    Ok(0)
+}
+
+/// Where the procedure stands, as JSON.
+fn standing(session: &Session, held: &[Held]) -> Value {
+    let history = session.state().run.iter().flat_map(|run| &run.history);
+    let history: Vec<Value> = history
+        .map(|one| json!({"from": one.from, "to": one.to, "why": one.why, "event": one.event}))
+        .collect();
+    json!({
+        "session": session.id(),
+        "card": session.task_card(),
+        "assurance": held,
+        "history": history,
+        "receipts": session.state().run.as_ref().map_or(0, |run| run.receipts),
+    })
+}
+
+fn show(session: &Session, out: &mut Output) -> Result<(), CliError> {
+    let Some(card) = session.task_card() else {
+        out.say("this session follows no procedure; begin one: concertina sop start FILE --session ID");
+        return Ok(());
+    };
+    for line in lines(&card) {
+        out.line(line)?;
+    }
+    if let Some(why) = session.blindness() {
+        out.say(format!("the workspace cannot be looked at, so nothing that is bound to it holds: {why}"));
+    }
+    if let Some(run) = &session.state().run {
+        let receipts = usize::try_from(run.receipts).unwrap_or(usize::MAX);
+        out.say(format!("session {}, run {}, {}", session.id(), run.id, count(receipts, "receipt")));
+    }
+    Ok(())
+}
+
+/// Names in a list of what a person reads.
+const NAMES: usize = 40;
+
+fn lines(card: &TaskCard) -> Vec<String> {
+    card.lines(NAMES)
+}
+
+/// Leaves the procedure, where a person says so.
+pub(crate) fn leave(args: &SopLeaveArgs, out: &mut Output) -> Result<u8, CliError> {
+    let (_, mut session) = place::session(&args.place, &args.session, out)?;
+    if let Some(refusal) = session.leave(Origin::user())?.refusal {
+        return Err(CliError::new(Exit::NotFound, &refusal.code, refusal.message));
+    }
+    out.say("the procedure was left; tools that it stands before stay hidden");
+    Ok(0)
+}
+
+/// Takes a statement that somebody signed.
+pub(crate) fn submit(args: &SopSubmitArgs, out: &mut Output) -> Result<u8, CliError> {
+    let text = std::fs::read_to_string(&args.file).map_err(|error| {
+        let message = format!("{} cannot be read: {error}", args.file.display());
+        CliError::new(Exit::Environment, "FILE_UNREADABLE", message)
+    })?;
+    let envelope = Envelope::parse(&text).map_err(|error| {
+        CliError::new(Exit::Findings, "STATEMENT_UNREADABLE", error.to_string())
+    })?;
+    let (_, mut session) = place::session(&args.place, &args.session, out)?;
+    if let Some(refusal) = session.hear(&envelope)?.refusal {
+        return Err(CliError::new(Exit::Denied, &refusal.code, refusal.message));
+    }
+    show(&session, out)?;
+    Ok(0)
+}
