@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Blob, Digest, Permissions, Ref, SessionId, SkillId, Tokens, ToolName};
+use crate::{Blob, Digest, Permissions, Ref, SessionId, SignedReceipt, SkillId, Tokens, ToolName};
 
 /// The number of a call in its session; `ev:N` opens what call N produced.
 pub type CallId = u64;
@@ -477,6 +477,14 @@ pub enum Fact {
         /// What came back.
         result: Blob,
     },
+    /// A receipt was issued.
+    #[serde(rename = "receipt.issued")]
+    ReceiptIssued {
+        /// The receipt, signed.
+        receipt: Box<SignedReceipt>,
+        /// Every checkpoint that it decides on, with the reason where it does not prove it.
+        decided: BTreeMap<String, Option<String>>,
+    },
     /// The context was folded; the index is shown again, once.
     #[serde(rename = "context.compacted")]
     ContextCompacted {
@@ -531,6 +539,7 @@ impl Fact {
             Self::RequestAnswered { .. } => "request.answered",
             Self::ChildStarted { .. } => "child.started",
             Self::ChildFinished { .. } => "child.finished",
+            Self::ReceiptIssued { .. } => "receipt.issued",
             Self::ContextCompacted { .. } => "context.compacted",
             Self::SessionInterrupted { .. } => "session.interrupted",
             Self::TaskFinished { .. } => "task.finished",

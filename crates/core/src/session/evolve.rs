@@ -178,6 +178,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         | Fact::SearchAnswered { .. }
         | Fact::RequestRefused { .. }
         | Fact::ServerAsked { .. }
+        | Fact::ReceiptIssued { .. }
         | Fact::SessionInterrupted { .. } => {}
     }
     // What somebody else's context holds is not known, so nothing is said about it.
