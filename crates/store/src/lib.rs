@@ -39,7 +39,8 @@ use std::sync::{Arc, OnceLock};
 use concertina_types::{Blob, Digest, Draft, Event, SessionId, Timestamp, verify_chain};
 
 pub use audit::{
-    Against, Audit, CHECKPOINT_EVENTS, Fault, KeyLog, PublicKey, Verdict, verify_export,
+    Against, Audit, CHECKPOINT_EVENTS, Fault, KeyLog, Keyring, Notary, PublicKey, PublicKeyError,
+    Verdict, verify_export,
 };
 use audit::{Keys, random};
 pub use content::FileContent;
@@ -144,14 +145,35 @@ pub struct Store {
     pub marks: Marks,
 }
 
-/// The key of the marks that stand for secrets in what is kept.
+/// The key of the marks that stand for secrets in what is kept, and the one that signs.
 #[derive(Debug, Clone)]
 pub struct Marks(Source);
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 enum Source {
     Kept(Arc<Keys>),
-    Fleeting(Arc<OnceLock<[u8; 32]>>),
+    Fleeting(Arc<Fleeting>),
+}
+
+/// Keys that are gone with the process.
+#[derive(Default)]
+struct Fleeting {
+    marks: OnceLock<[u8; 32]>,
+    signing: OnceLock<[u8; 32]>,
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if matches!(self, Self::Kept(_)) { "Kept" } else { "Fleeting" })
+    }
+}
+
+/// The bits in `slot`, made when they are first needed.
+fn made(slot: &OnceLock<[u8; 32]>) -> Result<[u8; 32], StoreError> {
+    match slot.get() {
+        Some(bits) => Ok(*bits),
+        None => random().map(|bits| *slot.get_or_init(|| bits)),
+    }
 }
 
 impl Marks {
@@ -163,13 +185,14 @@ impl Marks {
     pub fn key(&self) -> Result<[u8; 32], StoreError> {
         match &self.0 {
             Source::Kept(keys) => keys.redaction(),
-            Source::Fleeting(key) => {
-                if let Some(key) = key.get() {
-                    return Ok(*key);
-                }
-                let made = random()?;
-                Ok(*key.get_or_init(|| made))
-            }
+            Source::Fleeting(keys) => made(&keys.marks),
+        }
+    }
+
+    fn notary(&self, at: Timestamp) -> Result<Notary, StoreError> {
+        match &self.0 {
+            Source::Kept(keys) => Notary::of(keys, at),
+            Source::Fleeting(keys) => made(&keys.signing).map(|bits| Notary::fleeting(&bits)),
         }
     }
 }
@@ -222,6 +245,12 @@ impl Store {
             Ok(false) => Err(StoreError::NotFound { path: log }),
             Err(source) => Err(StoreError::io(&log, source)),
         }
+    }
+
+    /// Who signs receipts here: the key that signs the logs, made at `at` where there is none yet; one that is
+    /// gone with the process where nothing is kept. Another may sign after a rotation, so ask each time.
+    pub fn notary(&self, at: Timestamp) -> Result<Notary, StoreError> {
+        self.marks.notary(at)
     }
 
     /// [`EventStore::append`], with the order that durability needs: for

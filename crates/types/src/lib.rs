@@ -46,8 +46,8 @@ pub use merkle::MerkleTree;
 pub use names::{NameError, SessionId, SkillId, ToolName};
 pub use permissions::{NetworkScope, OnUnexpected, PathScope, Permissions};
 pub use receipt::{
-    Envelope, EnvelopeError, EnvelopeSignature, Notary, RECEIPT_TYPE, RECEIPT_VERSION, Receipt,
-    Separation, SignedReceipt, pre_authentication,
+    Envelope, EnvelopeError, EnvelopeSignature, FaultKind, Genuine, Notary, RECEIPT_TYPE,
+    RECEIPT_VERSION, Receipt, ReceiptFault, Separation, SignedReceipt, pre_authentication,
 };
 pub use redact::{
     KNOWN_VALUE_BYTES, Moved, Redactor, UnfitFact, hmac_sha256, is_secret_name, is_secret_variable,

@@ -104,15 +104,37 @@ impl Receipt {
     pub fn digest(&self) -> Digest {
         Digest::of(self.payload().as_bytes())
     }
+
+    /// The receipt that `payload` says, in the one spelling that receipts have.
+    pub fn read(payload: &[u8]) -> Result<Self, EnvelopeError> {
+        let receipt: Self = serde_json::from_slice(payload)
+            .map_err(|error| EnvelopeError(format!("what it holds is no receipt: {error}")))?;
+        if receipt.v != RECEIPT_VERSION {
+            let text = format!(
+                "it is a receipt of version {}, and {RECEIPT_VERSION} is known here",
+                receipt.v
+            );
+            return Err(EnvelopeError(text));
+        }
+        if receipt.payload().as_bytes() != payload {
+            return Err(EnvelopeError(
+                "the receipt in it is not written as canonical JSON".to_owned(),
+            ));
+        }
+        Ok(receipt)
+    }
 }
 
-/// Who signs receipts. The same bytes always get the same signature.
+/// Who signs receipts: a port, since what is pure knows no keys.
+///
+/// What it is given to sign is [`pre_authentication`], which begins as nothing else does that the same key
+/// signs.
 pub trait Notary: Send + Sync {
-    /// The key, by its id.
+    /// The key that signs.
     fn key(&self) -> KeyId;
     /// The Ed25519 signature of `bytes`.
     fn sign(&self, bytes: &[u8]) -> [u8; 64];
-    /// Who else could sign with that key.
+    /// Who else could have signed.
     fn separation(&self) -> Separation;
 }
 
@@ -182,22 +204,7 @@ impl Envelope {
         if self.kind != RECEIPT_TYPE {
             return Err(EnvelopeError(format!("it holds `{}`, which is no receipt", self.kind)));
         }
-        let payload = self.payload()?;
-        let receipt: Receipt = serde_json::from_slice(&payload)
-            .map_err(|error| EnvelopeError(format!("what it holds is no receipt: {error}")))?;
-        if receipt.v != RECEIPT_VERSION {
-            let text = format!(
-                "it is a receipt of version {}, and {RECEIPT_VERSION} is known here",
-                receipt.v
-            );
-            return Err(EnvelopeError(text));
-        }
-        if receipt.payload().as_bytes() != payload {
-            return Err(EnvelopeError(
-                "the receipt in it is not written as canonical JSON".to_owned(),
-            ));
-        }
-        Ok(receipt)
+        Receipt::read(&self.payload()?)
     }
 }
 
@@ -220,6 +227,11 @@ impl SignedReceipt {
         Self { receipt, key: key.to_string(), signature }
     }
 
+    /// The receipt, signed by `notary`.
+    pub fn by(notary: &dyn Notary, receipt: Receipt) -> Self {
+        Self::new(receipt, notary.key(), |bytes| notary.sign(bytes))
+    }
+
     /// The same as it stands in a file of its own.
     pub fn envelope(&self) -> Envelope {
         Envelope {
@@ -230,5 +242,82 @@ impl SignedReceipt {
                 sig: self.signature.clone(),
             }],
         }
+    }
+}
+
+/// A receipt whose signature was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Genuine {
+    /// What is said.
+    pub receipt: Receipt,
+    /// The digest of the payload.
+    pub digest: Digest,
+    /// Which key signed it.
+    pub key: KeyId,
+}
+
+/// What keeps a receipt from counting. The codes are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// It is no envelope with a receipt.
+    Unreadable,
+    /// No key that is believed signed it.
+    UnknownKey,
+    /// The signature is not that of what it holds.
+    Forged,
+    /// It is signed, and not written in the one way that receipts are.
+    NotCanonical,
+    /// It does not follow the receipt before it in its run.
+    Chain,
+    /// It belongs to another run.
+    WrongRun,
+    /// It belongs to another procedure, or to the same with another text.
+    WrongProcedure,
+    /// Another tool was run, or another version of it.
+    WrongTool,
+    /// The work changed since.
+    Stale,
+    /// It is too old.
+    Expired,
+}
+
+impl FaultKind {
+    /// The stable code.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Unreadable => "RECEIPT_UNREADABLE",
+            Self::UnknownKey => "RECEIPT_UNKNOWN_KEY",
+            Self::Forged => "RECEIPT_FORGED",
+            Self::NotCanonical => "RECEIPT_NOT_CANONICAL",
+            Self::Chain => "RECEIPT_CHAIN",
+            Self::WrongRun => "RECEIPT_WRONG_RUN",
+            Self::WrongProcedure => "RECEIPT_WRONG_PROCEDURE",
+            Self::WrongTool => "RECEIPT_WRONG_TOOL",
+            Self::Stale => "RECEIPT_STALE",
+            Self::Expired => "RECEIPT_EXPIRED",
+        }
+    }
+
+    /// Whether somebody changed something, where otherwise the receipt is about something else.
+    pub fn is_tampering(self) -> bool {
+        self <= Self::Chain
+    }
+}
+
+/// Why a receipt does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct ReceiptFault {
+    /// What is wrong.
+    pub kind: FaultKind,
+    /// The same in words.
+    pub reason: String,
+}
+
+impl ReceiptFault {
+    /// The fault `kind`, said as `reason`.
+    pub fn new(kind: FaultKind, reason: impl Into<String>) -> Self {
+        Self { kind, reason: reason.into() }
     }
 }

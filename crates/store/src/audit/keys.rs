@@ -47,7 +47,7 @@ pub struct PublicKey {
     pub id: KeyId,
     /// Since when it signs.
     pub since: Timestamp,
-    key: VerifyingKey,
+    pub(super) key: VerifyingKey,
 }
 
 impl PublicKey {
@@ -148,19 +148,24 @@ impl Keys {
 
     /// Signs with the latest key, which is made where there is none.
     pub(crate) fn sign(&self, checkpoint: Checkpoint) -> Result<SignedNote, StoreError> {
+        let key = self.latest(checkpoint.at)?;
+        let signature = key.sign(checkpoint.text().as_bytes()).to_bytes();
+        Ok(SignedNote { checkpoint, key: id_of(&key), signature })
+    }
+
+    /// The latest key, which is made at `at` where there is none.
+    pub(super) fn latest(&self, at: Timestamp) -> Result<SigningKey, StoreError> {
         let mut slot = lock(&self.signing);
         // Another process may have put another key in its place.
         let text = self.log_text()?;
         let known = slot.take().filter(|(known, _)| *known == text && !text.is_empty());
         let (text, key) = match known {
             Some(known) => known,
-            None if text.is_empty() => self.begin(checkpoint.at)?,
+            None if text.is_empty() => self.begin(at)?,
             None => self.read_latest(text)?,
         };
-        let signature = key.sign(checkpoint.text().as_bytes()).to_bytes();
-        let note = SignedNote { checkpoint, key: id_of(&key), signature };
-        *slot = Some((text, key));
-        Ok(note)
+        *slot = Some((text, key.clone()));
+        Ok(key)
     }
 
     /// Puts a new key in the place of the latest, whose secret is then gone.
@@ -295,7 +300,7 @@ fn broken(path: &Path, what: &str) -> StoreError {
     StoreError::Key { path: path.to_owned(), what: what.to_owned() }
 }
 
-fn id_of(key: &SigningKey) -> KeyId {
+pub(super) fn id_of(key: &SigningKey) -> KeyId {
     KeyId::of(key.verifying_key().as_bytes())
 }
 

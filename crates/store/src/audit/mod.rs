@@ -4,6 +4,7 @@ mod check;
 mod export;
 mod heads;
 mod keys;
+mod notary;
 mod seal;
 mod verify;
 
@@ -12,6 +13,7 @@ pub use export::verify_export;
 pub(crate) use heads::Heads;
 pub use keys::{KeyLog, PublicKey};
 pub(crate) use keys::{Keys, random};
+pub use notary::{Keyring, Notary, PublicKeyError};
 pub use seal::CHECKPOINT_EVENTS;
 pub(crate) use seal::{CHECKPOINTS, Due, Unsigned, sign_again, sign_end};
 pub use verify::{Against, Audit};

@@ -15,6 +15,7 @@ mod damage;
 mod laws;
 mod oracle;
 mod processes;
+mod receipts;
 mod refusals;
 mod vectors;
 
