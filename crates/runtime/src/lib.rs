@@ -17,8 +17,8 @@ pub mod doctor;
 mod error;
 pub mod eval;
 mod find;
-mod inside;
 pub mod inputs;
+mod inside;
 pub mod llm;
 pub mod private;
 pub mod procedures;
@@ -42,7 +42,7 @@ pub use error::{ErrorKind, RuntimeError};
 pub use find::{FindRequest, Found};
 pub use session::{
     Admission, CommandPolicy, NeedsApproval, OpenOptions, Opening, ReadySearch, ReadySkill, Reply,
-    Session, Started, Touched,
+    STATEMENT_TYPE, Session, Started, Touched,
 };
 pub use settings::{Loaded, NamedRoot, SettingsFile, load_config};
 pub use trust::{Standing, Trust};

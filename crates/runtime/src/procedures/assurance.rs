@@ -44,21 +44,29 @@ impl Surroundings<'_> {
 }
 
 /// How well each gated tool of `procedure` is held.
-pub fn assurance(procedure: &Procedure, snapshot: &Snapshot, around: Surroundings<'_>) -> Vec<Held> {
+pub fn assurance(
+    procedure: &Procedure,
+    snapshot: &Snapshot,
+    around: Surroundings<'_>,
+) -> Vec<Held> {
     let held = |tool: &str| {
         let entry = ToolName::new(tool).ok().and_then(|name| snapshot.tool(&name));
         let server = entry.and_then(|entry| entry.server.as_deref());
         let (level, why) = match server {
-            Some(server) if around.shared_servers.iter().any(|shared| shared == server) => {
-                (Assurance::Advisory, format!("the client's own settings name server {server}, too"))
+            Some(server) if around.shared_servers.iter().any(|shared| shared == server) => (
+                Assurance::Advisory,
+                format!("the client's own settings name server {server}, too"),
+            ),
+            Some(server) => {
+                (Assurance::Enforced, format!("server {server} is reached through Concertina only"))
             }
-            Some(server) => (Assurance::Enforced, format!("server {server} is reached through Concertina only")),
             None if !around.has_shell() => {
                 (Assurance::Enforced, "nothing else here runs programs".to_owned())
             }
-            None if around.has_git_hook && is_git(tool) => {
-                (Assurance::Hooked, "the hook of git checks receipts; --no-verify goes around it".to_owned())
-            }
+            None if around.has_git_hook && is_git(tool) => (
+                Assurance::Hooked,
+                "the hook of git checks receipts; --no-verify goes around it".to_owned(),
+            ),
             None => {
                 let client = around.client.unwrap_or_default();
                 (Assurance::Advisory, format!("{client} can start the same program itself"))

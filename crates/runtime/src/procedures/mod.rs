@@ -93,7 +93,8 @@ impl Procedures {
                 Ok(file) => match all.known.get(file.name()) {
                     None => drop(all.known.insert(file.name().to_owned(), file)),
                     Some(first) => {
-                        let why = format!("{} is also defined in {}", file.name(), first.path.display());
+                        let why =
+                            format!("{} is also defined in {}", file.name(), first.path.display());
                         all.faults.push((path.clone(), why));
                     }
                 },

@@ -18,12 +18,14 @@ use std::sync::{Arc, OnceLock};
 use concertina_core::catalog::Snapshot;
 use concertina_core::policy::OWNER;
 use concertina_core::session::{
-    Answer, Ask, Command, PreparedSkill, Refusal, Settings, Shelf, State, Ticket, View, World,
-    decide, evolve, menus, project,
+    Answer, Ask, Command, Origin, PreparedSkill, Refusal, Settings, Shelf, State, Ticket, View,
+    World, decide, evolve, menus, project,
 };
 use concertina_store::{Durability, Store, StoreError};
 use concertina_tokens::O200k;
-use concertina_types::{Blob, Digest, Event, Fact, Notary, Redactor, SessionId, SessionMode, limits};
+use concertina_types::{
+    Blob, Digest, Event, Fact, Notary, Redactor, SessionId, SessionMode, limits,
+};
 
 use crate::approval::{Approver, NoApprover, Standing};
 use crate::clock::{new_session_id, now};
@@ -32,9 +34,9 @@ use crate::stats::Learned;
 use crate::workspace::Workspace;
 
 pub use commands::{CommandPolicy, NeedsApproval};
-pub use procedure::STATEMENT_TYPE;
 pub use opening::{Opening, ReadySkill};
 pub(crate) use part::is_taken;
+pub use procedure::STATEMENT_TYPE;
 pub use touched::Touched;
 pub use verbs::{OpenOptions, ReadySearch};
 

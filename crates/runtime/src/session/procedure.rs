@@ -7,7 +7,7 @@ use concertina_core::procedure::{Machine, TaskCard};
 use concertina_core::session::{Command, Origin, Statement, Witness, task_card};
 use concertina_store::{Keyring, Notary};
 use concertina_types::{CallId, Envelope, FieldValue, Timestamp};
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use ignore::gitignore::Gitignore;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -15,6 +15,7 @@ use super::{Applied, Reply, Session, content};
 use crate::clock::now;
 use crate::error::RuntimeError;
 use crate::inputs::{DigestCache, Inputs, InputsDigest, differences};
+use crate::touch;
 use crate::workspace::Workspace;
 
 /// What a statement from outside says that it is.
@@ -97,7 +98,12 @@ impl Session {
         let origin = Origin::user();
         let request = "state a checkpoint";
         let Some(machine) = self.machine() else {
-            return self.refuse(origin, request, "NO_PROCEDURE", "this session follows no procedure");
+            return self.refuse(
+                origin,
+                request,
+                "NO_PROCEDURE",
+                "this session follows no procedure",
+            );
         };
         match statement(machine, envelope) {
             Ok(statement) => {
@@ -167,16 +173,22 @@ impl Session {
         let machine = self.machine()?.clone();
         let (tool, since) = (call.tool.to_string(), call.at);
         let workspace = PathBuf::from(&self.settings.site.workspace);
-        let files = machine.reads(&tool).into_iter().map(|path| {
-            (path.to_owned(), report(&workspace, path, since))
-        });
+        let files = machine
+            .reads(&tool)
+            .into_iter()
+            .map(|path| (path.to_owned(), report(&workspace, path, since)));
         let files = files.collect();
         let after = self.see(&machine);
         let changed = match (&self.following.seen, &after) {
             (Some(Ok(before)), Ok(after)) => {
-                let allowed = globs(&machine.writes(&tool));
+                // A pattern that cannot be read allows nothing.
+                let allowed = machine.writes(&tool);
+                let allowed: Vec<String> = allowed.into_iter().map(str::to_owned).collect();
+                let allowed = touch::compile(&allowed).unwrap_or_else(|_| Gitignore::empty());
                 let all = differences(before, after);
-                let strange = all.filter(|change| !allowed.is_match(&change.path));
+                let is_allowed =
+                    |path: &Path| allowed.matched_path_or_any_parents(path, false).is_ignore();
+                let strange = all.filter(|change| !is_allowed(&change.path));
                 strange.take(CHANGES).map(|change| change.to_string()).collect()
             }
             // What was not seen before cannot be compared.
@@ -216,7 +228,8 @@ fn report(workspace: &Path, path: &str, since: Timestamp) -> Result<String, Stri
     if about.len() > REPORT_BYTES {
         return Err(format!("it is larger than {REPORT_BYTES} bytes"));
     }
-    let written = about.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    let written =
+        about.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     let written = written.and_then(|at| i64::try_from(at.as_millis()).ok()).unwrap_or_default();
     // Clocks of files tick in steps.
     if written.saturating_add(FILE_CLOCK_MS) < since.0 {
@@ -228,22 +241,14 @@ fn report(workspace: &Path, path: &str, since: Timestamp) -> Result<String, Stri
 /// The step of a file system's clock.
 const FILE_CLOCK_MS: i64 = 20;
 
-fn globs(patterns: &[&str]) -> GlobSet {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        if let Ok(glob) = GlobBuilder::new(pattern).literal_separator(true).build() {
-            set.add(glob);
-        }
-    }
-    set.build().unwrap_or_else(|_| GlobSet::empty())
-}
-
 /// The statement in `envelope`, if the key that its checkpoint names signed it.
 fn statement(machine: &Machine, envelope: &Envelope) -> Result<Statement, (&'static str, String)> {
     let unreadable = |why: String| ("STATEMENT_UNREADABLE", why);
     if envelope.kind != STATEMENT_TYPE {
         let kind: String = envelope.kind.chars().take(100).collect();
-        return Err(unreadable(format!("it holds `{kind}`, and a statement is `{STATEMENT_TYPE}`")));
+        return Err(unreadable(format!(
+            "it holds `{kind}`, and a statement is `{STATEMENT_TYPE}`"
+        )));
     }
     let payload = envelope.payload().map_err(|error| unreadable(error.to_string()))?;
     let said: Said = serde_json::from_slice(&payload)

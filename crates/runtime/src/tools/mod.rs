@@ -128,7 +128,7 @@ pub(crate) fn kept(outcome: &Outcome) -> HeldBack {
     if *exit != 0 {
         refused.extend(output.lines().filter_map(denied).take(DENIALS_TOLD));
     }
-    HeldBack { tier: Some(held.tier.clone()), refused }
+    HeldBack { tier: Some(held.tier.clone()), refused, witness: None }
 }
 
 /// Complaints of one program that are put on the record: the first say what the others do.

@@ -216,7 +216,9 @@ impl Workspace {
         let procedures = Procedures::read(&loaded.procedures);
         for (path, why) in &procedures.faults {
             let found = Diagnostic::new("PROCEDURE_UNSOUND", Severity::Error, why.clone());
-            loaded.findings.push((path.clone(), found.help("repair it; until then nothing follows it")));
+            loaded
+                .findings
+                .push((path.clone(), found.help("repair it; until then nothing follows it")));
         }
         settings.procedures = concertina_core::session::Procedures {
             gated: procedures.gated(),
