@@ -88,6 +88,17 @@ impl World {
             .unwrap()
     }
 
+    /// The workspace of somebody who vouches for all that it brings.
+    pub(crate) fn vouched(&self) -> Workspace {
+        let variable = |name: &str| self.variables.get(name).cloned();
+        let options = WorkspaceOptions {
+            vouched: true,
+            managed: Some(self.path("managed")),
+            ..WorkspaceOptions::only(self.path("state"), &variable)
+        };
+        Workspace::open(&self.path("work"), options).unwrap()
+    }
+
     /// The workspace with discovery limited to `roots`.
     pub(crate) fn rooted(&self, roots: &[&str]) -> Workspace {
         let variable = |name: &str| self.variables.get(name).cloned();

@@ -43,6 +43,7 @@ mod sources;
 mod sources_bad;
 mod sources_change;
 mod stats;
+mod steps;
 mod supply_fetch;
 mod supply_install;
 mod supply_lock;

@@ -1,0 +1,258 @@
+//! Procedures that are followed in a real directory, with programs that really run.
+
+use concertina_core::procedure::TaskCard;
+use concertina_core::session::Origin;
+use concertina_runtime::{Cancel, Reply, RuntimeError, Session, Started, Workspace};
+use concertina_store::{Keyring, Store};
+use concertina_types::{ApprovalScope, Fact, Means, SignedReceipt};
+use serde_json::json;
+
+use crate::kit::World;
+
+const SETTINGS: &str = r#"
+[procedures]
+files = ["gate.sop.yaml"]
+
+[tool.lint]
+argv = ["sh", "lint.sh"]
+danger = "safe"
+[tool.test]
+argv = ["sh", "test.sh"]
+danger = "safe"
+[tool.edit]
+argv = ["cp", "new.txt", "src.txt"]
+[tool.ship]
+argv = ["cp", "src.txt", "shipped.txt"]
+"#;
+
+const GATE: &str = r#"
+sop: gate
+inputs: {workspace: {ignore: ["shipped.txt", "report.xml"]}}
+checkpoints:
+  lint.ok: {tool: lint, binds: workspace}
+  test.ok: {tool: test, parse: tap, expect: {failed: 0, passed: ">=1"}, binds: workspace}
+states:
+  lint: {show: {tools: [lint, edit]}, next: [{to: test, when: lint.ok}]}
+  test: {show: {tools: [lint, test, edit]}, next: [{to: ship, when: "lint.ok && test.ok"}], on_fail: {max: 3, then: blocked}}
+  ship: {show: {tools: [edit, ship]}, on_stale: {goto: lint}, next: [{to: done, when: "receipt(ship).exit == 0"}]}
+  done: {final: true}
+  blocked: {final: true, needs: human}
+invariants:
+  - {never: ship, without: "lint.ok && test.ok"}
+"#;
+
+fn world() -> World {
+    let world = World::new();
+    world
+        .config(SETTINGS)
+        .write("work/gate.sop.yaml", GATE)
+        .write("work/lint.sh", "exit 0\n")
+        .write("work/test.sh", "echo 1..1\necho ok 1 - it works\n")
+        .write("work/src.txt", "one\n")
+        .write("work/new.txt", "two\n");
+    world
+}
+
+/// The workspace, for which whoever runs this vouches.
+fn open(world: &World) -> Workspace {
+    world.vouched()
+}
+
+struct Seat {
+    workspace: Workspace,
+    session: Session,
+}
+
+impl Seat {
+    fn in_world(world: &World) -> Self {
+        let mut workspace = open(world);
+        let mut session =
+            Session::create(&mut workspace, world.store(), Started::default()).unwrap();
+        let texts = workspace.procedures().texts("gate", workspace.root()).unwrap();
+        let reply = session.follow(Origin::user(), texts).unwrap();
+        assert!(reply.refusal.is_none(), "{:?}", reply.refusal);
+        Self { workspace, session }
+    }
+
+    fn call(&mut self, tool: &str) -> Reply {
+        let origin = Origin { subject: concertina_types::Subject::Model, call: None };
+        self.session.call(&self.workspace, origin, tool, json!({}), &Cancel::new()).unwrap()
+    }
+
+    fn card(&self) -> TaskCard {
+        self.session.task_card().unwrap()
+    }
+
+    fn receipts(&self) -> Vec<SignedReceipt> {
+        let events = self.session.events().unwrap().into_iter();
+        let receipts = events.filter_map(|event| match event.fact {
+            Fact::ReceiptIssued { receipt, .. } => Some(*receipt),
+            _ => None,
+        });
+        receipts.collect()
+    }
+}
+
+fn code(reply: &Reply) -> &str {
+    reply.refusal.as_ref().map_or("", |refusal| refusal.code.as_str())
+}
+
+#[test]
+fn j03_j10_real_programs_open_the_next_step_and_a_real_edit_closes_it() {
+    let world = world();
+    let mut seat = Seat::in_world(&world);
+    assert_eq!(code(&seat.call("ship")), "NOT_VISIBLE");
+    seat.call("lint");
+    assert_eq!(seat.card().state, "test");
+    seat.call("test");
+    assert_eq!(
+        (seat.card().state.as_str(), seat.card().tools),
+        ("ship", vec!["edit".to_owned(), "ship".to_owned()])
+    );
+    world.write("work/src.txt", "ONE\n");
+    assert_eq!(code(&seat.call("ship")), "NOT_VISIBLE", "an edit that nobody reported");
+    assert_eq!(seat.card().state, "lint");
+    assert!(!world.path("work/shipped.txt").exists());
+    seat.call("lint");
+    seat.call("test");
+    seat.call("edit");
+    assert_eq!(seat.card().state, "lint", "an edit by a tool");
+    seat.call("lint");
+    seat.call("test");
+    let shipped = seat.call("ship");
+    assert_eq!(code(&shipped), "");
+    assert_eq!(std::fs::read_to_string(world.path("work/shipped.txt")).unwrap(), "two\n");
+    assert!(seat.card().ended);
+    assert_eq!(code(&seat.call("ship")), "NOT_VISIBLE", "once is once");
+}
+
+#[test]
+fn j04_receipts_of_a_run_are_signed_by_the_key_of_the_home() {
+    let world = world();
+    let mut seat = Seat::in_world(&world);
+    seat.call("lint");
+    seat.call("test");
+    let keys = Keyring::of(&world.path("state")).unwrap();
+    let receipts = seat.receipts();
+    assert_eq!(receipts.len(), 2);
+    for receipt in &receipts {
+        assert!(keys.verify(&receipt.envelope()).is_ok());
+    }
+    let said = &receipts[1].receipt;
+    assert_eq!(said.parsed.get("passed"), Some(&1.into()));
+    assert_eq!((said.tool.as_str(), said.issuer.as_str()), ("test", "executor"));
+    assert!(said.tier.is_some(), "{said:?}");
+    let mut forged = receipts[1].clone();
+    forged.receipt.parsed.insert("failed".into(), 7.into());
+    assert!(keys.verify(&forged.envelope()).is_err());
+}
+
+#[test]
+fn j07_what_a_program_says_counts_and_not_only_how_it_ends() {
+    let world = world();
+    world.write("work/test.sh", "echo 1..2\necho ok 1\necho not ok 2\nexit 0\n");
+    let mut seat = Seat::in_world(&world);
+    seat.call("lint");
+    let told = seat.call("test");
+    let text = told.answer.unwrap().text;
+    assert!(text.contains("test.ok is not proven: failed is 1"), "{text}");
+    world.write("work/test.sh", "echo 1..0\nexit 0\n");
+    seat.call("lint");
+    let told = seat.call("test");
+    let text = told.answer.unwrap().text;
+    assert!(text.contains("passed is 0"), "no test is no proof: {text}");
+    assert_eq!(seat.card().state, "test");
+}
+
+#[test]
+fn j10_a_program_that_edits_its_own_inputs_proves_nothing() {
+    let world = world();
+    world.write("work/lint.sh", "echo fixed >> src.txt\n");
+    let mut seat = Seat::in_world(&world);
+    let told = seat.call("lint");
+    let text = told.answer.unwrap().text;
+    assert!(text.contains("INPUTS_CHANGED") && text.contains("src.txt"), "{text}");
+    assert_eq!(seat.card().state, "lint");
+    let allowed = GATE.replace("lint.ok: {tool: lint,", "lint.ok: {tool: lint, writes: [src.txt],");
+    world.write("work/gate.sop.yaml", allowed);
+    let mut seat = Seat::in_world(&world);
+    seat.call("lint");
+    assert_eq!(seat.card().state, "test", "a formatter may say that it writes");
+}
+
+#[test]
+fn j04_a_report_counts_only_where_the_run_itself_wrote_it() {
+    let world = world();
+    let report = r#"<testsuite tests="1" failures="0" errors="0" skipped="0"><testcase name="a"/></testsuite>"#;
+    let gate = GATE.replace("parse: tap,", "parse: junit-xml, from: report.xml,");
+    world.write("work/gate.sop.yaml", gate).write("work/report.xml", report);
+    world.write("work/test.sh", "exit 0\n");
+    crate::kit::settle();
+    let mut seat = Seat::in_world(&world);
+    seat.call("lint");
+    let text = seat.call("test").answer.unwrap().text;
+    assert!(text.contains("this run did not write it"), "{text}");
+    world.write("work/test.sh", format!("echo '{report}' > report.xml\n"));
+    seat.call("lint");
+    let text = seat.call("test").answer.unwrap().text;
+    assert_eq!(seat.card().state, "ship", "{text}");
+}
+
+#[test]
+fn j18_another_process_goes_on_exactly_there() {
+    let world = world();
+    let mut seat = Seat::in_world(&world);
+    seat.call("lint");
+    let (id, before) = (seat.session.id().clone(), seat.card());
+    drop(seat);
+    let mut workspace = open(&world);
+    let mut session = Session::resume(world.store(), id).unwrap();
+    session.take_up(&mut workspace).unwrap();
+    assert_eq!(session.task_card().unwrap(), before);
+    let mut seat = Seat { workspace, session };
+    seat.call("test");
+    assert_eq!(seat.card().state, "ship");
+}
+
+#[test]
+fn j05_a_person_over_another_way_than_the_agents_proves_it() {
+    let world = world();
+    let gate = GATE
+        .replace("states:", "  ship.ok: {human: {role: owner, challenge: \"ship {workspace.digest}\"}, binds: workspace}\nstates:")
+        .replace("[edit, ship]", "[edit, {ship: {when: ship.ok}}]");
+    world.write("work/gate.sop.yaml", gate);
+    let mut seat = Seat::in_world(&world);
+    seat.call("lint");
+    seat.call("test");
+    let question = seat.card().lacking[0].question.clone().unwrap();
+    let no = seat.session.agree(&question, ApprovalScope::Once, Means::Command, None).unwrap();
+    assert_eq!(no.unwrap().code, "SEPARATION_NEEDED");
+    assert_eq!(code(&seat.call("ship")), "NOT_VISIBLE");
+    let yes = seat.session.agree(&question, ApprovalScope::Once, Means::Http, None).unwrap();
+    assert!(yes.is_none(), "{yes:?}");
+    assert_eq!(code(&seat.call("ship")), "");
+}
+
+#[test]
+fn j01_every_session_follows_what_the_settings_say_or_does_not_begin() {
+    let world = world();
+    world.config(&SETTINGS.replace("[procedures]", "[procedures]\nalways = \"gate\""));
+    let mut workspace = open(&world);
+    let session = Session::create(&mut workspace, Store::memory(), Started::default()).unwrap();
+    assert_eq!(session.task_card().unwrap().state, "lint");
+    let mut seat = Seat { workspace, session };
+    for tool in ["lint", "test", "ship"] {
+        seat.call(tool);
+    }
+    assert_eq!((seat.card().state.as_str(), seat.card().ended), ("lint", false), "and again");
+    world.write(
+        "work/gate.sop.yaml",
+        "sop: gate\nstates: {a: {next: [{to: b, when: looks fine}]}}\n",
+    );
+    let mut workspace = open(&world);
+    let error = Session::create(&mut workspace, Store::memory(), Started::default()).unwrap_err();
+    assert!(
+        matches!(error, RuntimeError::Environment { code: "PROCEDURE_NOT_FOUND", .. }),
+        "{error}"
+    );
+}
