@@ -5,6 +5,7 @@ pub mod expand;
 pub mod lint;
 mod nearest;
 pub mod parameters;
+pub mod results;
 pub mod skill;
 
 pub use nearest::nearest;

@@ -25,6 +25,7 @@ const PURE_DEPENDENCIES: &[&str] = &[
     "base64",
     "globset",
     "pulldown-cmark",
+    "quick-xml",
     "regex",
     "rust-stemmers",
     "serde",

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use concertina_core::policy::{Access, PathPattern};
 use concertina_format::config::Exec;
+use concertina_format::results::STANDARD_ERROR;
 use concertina_types::canonical_json;
 use serde_json::Value;
 
@@ -123,7 +124,8 @@ pub(super) fn run(invocation: &Invocation, executor: &dyn Executor, cancel: &Can
                 if !output.is_empty() && !output.ends_with('\n') {
                     output.push('\n');
                 }
-                output.push_str("[standard error]\n");
+                output.push_str(STANDARD_ERROR);
+                output.push('\n');
                 output.push_str(&errors);
             }
             let (exit, dropped, held) = (done.exit, done.dropped, done.held);
