@@ -352,7 +352,12 @@ impl Reader<'_, '_> {
                 Ok(path) => drop(paths.insert(entry.key.clone(), path)),
                 Err(error) => {
                     let help = "paths are spelled `$.name.other[0]`";
-                    self.findings.error("BAD_PATH", entry.value.span.start, error.clone(), help);
+                    self.findings.error(
+                        "BAD_PATH",
+                        entry.value.span.start,
+                        error.to_string(),
+                        help,
+                    );
                 }
             }
         }

@@ -46,6 +46,7 @@
 use std::collections::BTreeMap;
 
 use concertina_types::FieldValue;
+use serde::Serialize;
 
 mod cargo_test;
 mod exit;
@@ -75,7 +76,8 @@ pub use unreadable::Unreadable;
 /// assert_eq!(tap.read(0, "1..2\nok 1 - opens\n").unwrap_err().code(), "RESULT_UNREADABLE");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ResultParser {
     /// The exit code alone.
     Exit,

@@ -76,7 +76,7 @@ impl Seat {
 
     fn call(&mut self, tool: &str) -> Reply {
         let origin = Origin { subject: concertina_types::Subject::Model, call: None };
-        self.session.call(&self.workspace, origin, tool, json!({}), &Cancel::new()).unwrap()
+        self.session.call(&self.workspace, origin, tool, json!({}), &Cancel::default()).unwrap()
     }
 
     fn card(&self) -> TaskCard {
@@ -167,6 +167,7 @@ fn j07_what_a_program_says_counts_and_not_only_how_it_ends() {
 #[test]
 fn j10_a_program_that_edits_its_own_inputs_proves_nothing() {
     let world = world();
+    world.config(&SETTINGS.replace("danger = \"safe\"\n", ""));
     world.write("work/lint.sh", "echo fixed >> src.txt\n");
     let mut seat = Seat::in_world(&world);
     let told = seat.call("lint");
@@ -186,6 +187,7 @@ fn j04_a_report_counts_only_where_the_run_itself_wrote_it() {
     let report = r#"<testsuite tests="1" failures="0" errors="0" skipped="0"><testcase name="a"/></testsuite>"#;
     let gate = GATE.replace("parse: tap,", "parse: junit-xml, from: report.xml,");
     world.write("work/gate.sop.yaml", gate).write("work/report.xml", report);
+    world.config(&SETTINGS.replace("danger = \"safe\"\n", ""));
     world.write("work/test.sh", "exit 0\n");
     crate::kit::settle();
     let mut seat = Seat::in_world(&world);
