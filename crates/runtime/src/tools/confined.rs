@@ -58,6 +58,8 @@ pub struct SandboxExecutor {
     floor: Tier,
     /// Places that are held wherever they are.
     held: Vec<PathBuf>,
+    /// Places of which no program gets anything, by whatever word it is named.
+    secret: Vec<PathBuf>,
 }
 
 /// What this machine can enforce; found out once.
@@ -66,15 +68,16 @@ pub fn machine() -> &'static Machine {
     MACHINE.get_or_init(probe)
 }
 
-/// What runs programs under the settings' `floor`, with the places `held` as they are.
-pub fn executor(floor: Floor, held: Vec<PathBuf>) -> Arc<dyn Executor> {
+/// What runs programs under the settings' `floor`, with the places `held` as they are and nothing of those
+/// that are `secret`.
+pub fn executor(floor: Floor, held: Vec<PathBuf>, secret: Vec<PathBuf>) -> Arc<dyn Executor> {
     let floor = match floor {
         Floor::None => return Arc::new(PlainExecutor),
         Floor::L1 => Tier::L1,
         Floor::L2 => Tier::L2,
         Floor::L3 => Tier::L3,
     };
-    Arc::new(SandboxExecutor { floor, held })
+    Arc::new(SandboxExecutor { floor, held, secret })
 }
 
 impl Executor for SandboxExecutor {
@@ -116,7 +119,8 @@ impl SandboxExecutor {
         let roots = access.roots();
         let [unreadable, unwritable] = &invocation.closed;
         let mut read = places(&roots.read);
-        read.extend(invocation.readable.iter().filter_map(|path| path.canonicalize().ok()));
+        let named = invocation.readable.iter().filter_map(|path| path.canonicalize().ok());
+        read.extend(named.filter(|path| !self.secret.iter().any(|place| path.starts_with(place))));
         let read = without(read, unreadable);
         // What may be written can be read as well.
         let written = places(&roots.write);

@@ -43,6 +43,18 @@ use crate::upstream::{Offer, Upstreams};
 use tools::Gathered;
 pub use trusted::{Brought, Distrust};
 
+/// What of the state nobody may read: keys, tokens, and the log with its texts, which tells of other sessions.
+const SECRET: [&str; 8] = [
+    "keys",
+    "serve",
+    "upstreams/tokens",
+    "events.db",
+    "events.db-shm",
+    "events.db-wal",
+    "heads",
+    "content",
+];
+
 /// Where the places are that declarations speak of, and those that none may reach.
 fn around_of(root: &Path, options: &WorkspaceOptions<'_>) -> Site {
     // The state may not be there yet.
@@ -58,7 +70,10 @@ fn around_of(root: &Path, options: &WorkspaceOptions<'_>) -> Site {
     Site {
         real_workspace: real(root),
         unwritable: places.into_iter().flatten().map(real).collect(),
-        secret: state.iter().map(|state| real(&state.join("keys"))).collect(),
+        secret: state
+            .iter()
+            .flat_map(|state| SECRET.iter().map(|name| real(&state.join(name))))
+            .collect(),
         home,
         ..Site::default()
     }
@@ -221,8 +236,10 @@ impl Workspace {
         let meaning = configured(&loaded.config.search, options.variable)
             .map(|encoder| encoder.map(|encoder| Arc::new(Meaning::new(encoder, &options.home))));
         let executor = options.executor.unwrap_or_else(|| {
-            let held = settings.site.unwritable.iter().chain(&settings.site.secret);
-            executor(loaded.config.sandbox.tier, held.map(PathBuf::from).collect())
+            let places = |texts: &[String]| texts.iter().map(PathBuf::from).collect::<Vec<_>>();
+            let secret = places(&settings.site.secret);
+            let held = [places(&settings.site.unwritable), secret.clone()].concat();
+            executor(loaded.config.sandbox.tier, held, secret)
         });
         let mut workspace = Self {
             toolbox: Toolbox::new(defined.runners, executor, root.clone())
