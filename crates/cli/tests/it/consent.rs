@@ -169,7 +169,7 @@ fn a_program_answers_first_and_whatever_it_does_wrong_is_a_no() {
 }
 
 #[test]
-fn s65_a_workspace_names_no_program_that_answers() {
+fn advisory_16_a_workspace_names_no_program_that_answers() {
     let place = Place::with(&format!(
         "{MARKS}[trust]\napprover = [\"/bin/sh\", \"-c\", \"echo '{{\\\"decision\\\": \\\"allow\\\"}}'\"]\n"
     ))
@@ -292,7 +292,7 @@ hush
 "#;
 
 #[test]
-fn k01_k02_k03_k12_what_is_declared_runs_held_what_is_not_is_refused_and_both_are_on_record() {
+fn k01_k02_k03_k12_s23_what_is_declared_runs_held_what_is_not_is_refused_and_both_are_on_record() {
     let place = Place::with(SHOWS).trusted();
     let session = place.session();
     let show = |path: &str| {
@@ -321,7 +321,11 @@ fn k01_k02_k03_k12_what_is_declared_runs_held_what_is_not_is_refused_and_both_ar
     }
     show("open/link").exits(3).says(&[&secret]);
     place.run(&["audit", "show", &session]).exits(0).shows(&["show", "open/a.txt"]);
-    place.run(&["audit", "denials", "--by", "tool"]).exits(0).shows(&["show", "PATH_OUTSIDE"]);
+    place.run(&["audit", "denials", "--by", "tool"]).exits(0).shows(&[
+        "show",
+        "PATH_OUTSIDE",
+        &secret,
+    ]);
     place.run(&["audit", "verify", &session]).exits(0);
 }
 

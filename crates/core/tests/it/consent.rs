@@ -5,7 +5,9 @@ use concertina_core::policy::{Places, Rule};
 use concertina_core::session::{
     Action, Answered, Ask, Command, Decision, Origin, Settings, Targets, escaped,
 };
-use concertina_types::{ApprovalScope, Digest, Fact, Means, Permissions, limits};
+use concertina_types::{
+    ApprovalScope, Digest, Fact, Means, NetworkScope, PathScope, Permissions, limits,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -206,7 +208,7 @@ fn k08_an_operation_is_named_by_what_it_does_its_name_or_a_word_of_it() {
 }
 
 #[test]
-fn e03_a_skill_that_only_reads_opens_and_one_that_could_do_more_asks_the_model() {
+fn s64_e03_a_skill_that_only_reads_opens_and_one_that_could_do_more_asks_the_model() {
     let mut bench = Bench::of(vec![skill("plain", "Does it.")], Vec::new());
     let open = |bench: &mut Bench, origin: Origin, change: &dyn Fn(&mut Permissions)| {
         let mut skill = bench.prepared("plain");
@@ -216,7 +218,25 @@ fn e03_a_skill_that_only_reads_opens_and_one_that_could_do_more_asks_the_model()
         bench.decide(command)
     };
     let risky = |permissions: &mut Permissions| permissions.execute = vec!["git push *".into()];
+    let paths = || vec![PathScope { paths: vec!["notes/**".into()] }];
+    let hosts = || vec![NetworkScope { domains: vec!["a.test".into()], methods: vec![] }];
+    let more: [&dyn Fn(&mut Permissions); 3] = [
+        &|permissions| permissions.write = paths(),
+        &|permissions| permissions.network = hosts(),
+        &risky,
+    ];
+    for one in more {
+        // Alone, and beside what would be safe.
+        let beside = |permissions: &mut Permissions| {
+            (permissions.read, permissions.tools) = (paths(), vec!["sql/*".into()]);
+            one(permissions);
+        };
+        assert!(open(&mut bench, Origin::model("m"), one).ask.is_some());
+        assert!(open(&mut bench, Origin::model("m"), &beside).ask.is_some());
+    }
+    let reads = |permissions: &mut Permissions| permissions.read = paths();
     let safe = |permissions: &mut Permissions| permissions.tools = vec!["sql/*".into()];
+    assert!(open(&mut bench, Origin::model("m"), &reads).ask.is_none());
     assert!(open(&mut bench, Origin::model("m"), &safe).ask.is_none());
     let asked = open(&mut bench, Origin::model("m"), &risky);
     assert_eq!(code(&asked), "APPROVAL_NEEDED");

@@ -5,7 +5,7 @@ use concertina_http::{TokenError, Tokens};
 use crate::kit::{TOKEN, service};
 
 #[tokio::test]
-async fn security_86_only_our_own_name_is_answered_to() {
+async fn security_86_advisory_34_advisory_41_only_our_own_name_is_answered_to() {
     let service = service(None, |names| names.host("box.lan").host("other.lan:81")).await;
     for good in [
         "Host: %H",
@@ -24,6 +24,10 @@ async fn security_86_only_our_own_name_is_answered_to() {
         "Host: 127.0.0.1.evil.test:%P",
         "Host: 127.0.0.1:%P.evil.test",
         "Host: localhost:1",
+        "Host: [::1]:1",
+        "Host: [::1].evil.test:%P",
+        "Host: [::ffff:127.0.0.1]:%P",
+        "Host: ::1:%P",
         "Host: user@localhost:%P",
         "Host: localhost:%P@evil.test",
         "Host: 127.1:%P",
@@ -41,7 +45,7 @@ async fn security_86_only_our_own_name_is_answered_to() {
 }
 
 #[tokio::test]
-async fn security_86_pages_of_other_origins_are_not_answered() {
+async fn security_86_advisory_31_pages_of_other_origins_are_not_answered() {
     let service = service(None, |names| names.origin("https://board.example/")).await;
     for good in ["http://%H", "http://localhost:%P", "https://board.example"] {
         assert_eq!(service.status(&format!("Host: %H\nOrigin: {good}")).await, 200, "{good}");
@@ -74,7 +78,7 @@ async fn security_86_an_absolute_address_is_refused() {
 }
 
 #[tokio::test]
-async fn security_86_who_has_no_token_is_refused_and_who_has_one_is_known() {
+async fn security_86_advisory_31_who_has_no_token_is_refused_and_who_has_one_is_known() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("tokens");
     std::fs::write(&file, format!("# the team\n\nann {TOKEN}\n{TOKEN}-owner\n")).unwrap();

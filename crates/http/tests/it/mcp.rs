@@ -7,6 +7,7 @@ use concertina_http::{Guard, Listening, Names, Tokens, routes};
 use concertina_mcp::server::{Gateway, GatewayOptions, http};
 use concertina_runtime::{Workspace, WorkspaceOptions};
 use concertina_store::Store;
+use futures_util::StreamExt as _;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -158,6 +159,25 @@ async fn a_client_finds_opens_and_calls_over_http() {
 }
 
 #[tokio::test]
+async fn advisory_40_the_protocol_answers_to_its_own_name_alone_whoever_has_the_token() {
+    let service = service().await;
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let session = service.connect(ANN).await;
+    let port = service.url.split(':').nth(2).unwrap().split('/').next().unwrap().to_owned();
+    let status = async |name: &'static str, value: String| {
+        let headers = [("mcp-session-id", session.as_str()), (name, value.as_str())];
+        service.send(Method::POST, ANN, &headers, ping).await.status
+    };
+    for good in [format!("127.0.0.1:{port}"), format!("[::1]:{port}")] {
+        assert_eq!(status("host", good.clone()).await, StatusCode::OK, "{good}");
+    }
+    for bad in ["evil.test".to_owned(), format!("evil.test:{port}"), "[::1]:1".to_owned()] {
+        assert_eq!(status("host", bad.clone()).await, StatusCode::FORBIDDEN, "{bad}");
+    }
+    assert_eq!(status("origin", "http://evil.test".to_owned()).await, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
 async fn security_89_a_session_of_somebody_else_is_not_there() {
     let service = service().await;
     let session = service.connect(ANN).await;
@@ -246,6 +266,28 @@ async fn security_88_many_calls_at_once_are_all_answered_with_their_own_result()
         }
     });
     futures_util::future::join_all(calls).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn advisory_43_two_sessions_with_the_same_numbers_never_get_each_others_answers() {
+    const CALLS: usize = 3_000;
+    let service = service().await;
+    let sessions =
+        [(ANN, "ann", service.connect(ANN).await), (BOB, "bob", service.connect(BOB).await)];
+    let calls = (0..2 * CALLS).map(|at| {
+        let (service, (token, who, session)) = (&service, &sessions[at % 2]);
+        async move {
+            let (id, tool) = (at / 2, format!("{who}-{at}"));
+            let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params":
+                              {"name": "call", "arguments": {"tool": tool}}});
+            let headers = [("mcp-session-id", session.as_str())];
+            let answer = service.send(Method::POST, token, &headers, body.to_string()).await;
+            assert_eq!(answer.body["id"], id, "{answer:?}");
+            assert!(answer.text().contains(&format!("there is no tool {tool};")), "{answer:?}");
+        }
+    });
+    let answered = futures_util::stream::iter(calls).buffer_unordered(100).count().await;
+    assert_eq!(answered, 2 * CALLS);
 }
 
 #[tokio::test]
