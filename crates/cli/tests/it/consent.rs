@@ -380,3 +380,46 @@ hush
     let all = place.run(&["call", "all"]);
     assert!(!all.out.contains("secret/c.txt:hush"), "{}", all.out);
 }
+
+/// A tool that builds: it writes beside what rules close.
+const BUILDS: &str = r#"//- concertina.toml
+[tool.build]
+description = "Builds."
+argv = ["sh", "-c", """
+cat secrets.env keys/a.pem keys/b.pem; cat notes.lock && echo + >> notes.lock
+ln secrets.env copy; mv keys moved; mv app/keys moved; rm -f secrets.env; echo x > locked.txt; mkdir locked
+echo fine > made.txt; echo fine > keys/made.txt; mkdir -p target/out; echo fine > target/out/made.txt"""]
+permissions = {read = ["./**"], write = ["./**"], execute = ["cat *", "ln *", "mv *", "rm *", "mkdir *"]}
+[policy]
+deny = ["read:secrets.env", "Read(*.pem)", "Write(*.lock)", "write:locked.txt", "write:locked/**", "read:none/such"]
+//- secrets.env
+hush
+//- keys/a.pem
+hush
+//- keys/b.pem
+hush
+//- app/keys/c.pem
+hush
+//- notes.lock
+one
+"#;
+
+#[test]
+fn what_rules_close_is_hidden_and_the_directory_around_it_can_be_written() {
+    let place = Place::with(BUILDS).trusted();
+    let work = place.work();
+    let before = std::fs::read(work.join("secrets.env")).unwrap();
+    let built = place.run(&["call", "build"]);
+    let text = [built.out.as_str(), &built.err].concat();
+    assert!(!text.contains("hush") && text.contains("one"), "{text}");
+    for made in ["made.txt", "keys/made.txt", "target/out/made.txt"] {
+        let written = std::fs::read_to_string(work.join(made));
+        assert_eq!(written.ok().as_deref(), Some("fine\n"), "{made}: {text}");
+    }
+    assert_eq!(std::fs::read(work.join("secrets.env")).unwrap(), before);
+    assert!(work.join("app/keys/c.pem").exists(), "{text}");
+    assert_eq!(std::fs::read_to_string(work.join("notes.lock")).unwrap(), "one\n");
+    for absent in ["copy", "moved/c.pem", "locked.txt", "locked", "none"] {
+        assert!(!work.join(absent).exists(), "{absent}: {text}");
+    }
+}
