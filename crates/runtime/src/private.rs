@@ -10,6 +10,12 @@ use serde::de::DeserializeOwned;
 
 use crate::error::RuntimeError;
 
+/// The places below the state directory that nothing a model can ask for may read: keys, and the tokens of
+/// the service.
+pub fn secret_places(state: &Path) -> [PathBuf; 2] {
+    ["keys", "serve"].map(|name| state.join(name))
+}
+
 /// The record at `path`; none where there is no such file, and in words why it cannot be read.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, String> {
     let unreadable = |why: String| format!("{} cannot be read: {why}", path.display());

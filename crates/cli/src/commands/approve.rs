@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use concertina_core::session::escaped;
 use concertina_runtime::approval::{Choice, Inbox, Question, Standing, Whose};
 use concertina_types::{ApprovalScope, Means};
 use serde_json::{Value, json};
@@ -44,6 +45,9 @@ fn list(all: bool, out: &mut Output) -> Result<u8, CliError> {
         out.line(format!("{} ({}, session {})", one.id, one.state, one.session))?;
         for line in one.action.lines() {
             out.line(format!("  {line}"))?;
+        }
+        if !one.why.is_empty() {
+            out.line(format!("  why: {}", escaped(&one.why)))?;
         }
         if let Some(phrase) = &one.phrase {
             out.line(format!("  to agree: --phrase {phrase:?}"))?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use concertina_core::session::{Answered, Approval, Refusal};
 use concertina_store::{SessionSummary, Store};
-use concertina_types::{Answerer, ApprovalScope, Fact, SessionId, Timestamp, limits};
+use concertina_types::{Answerer, ApprovalScope, Fact, SessionId, limits};
 use serde::Serialize;
 
 use crate::clock::now;
@@ -49,9 +49,8 @@ pub struct Question {
     pub phrase: Option<String>,
     /// How it stands.
     pub state: &'static str,
-    /// When it was asked, or answered.
-    #[serde(serialize_with = "as_text")]
-    pub at: Timestamp,
+    /// When it was asked, or answered, as RFC 3339.
+    pub at: String,
 }
 
 /// Questions, and the sessions whose questions cannot be told.
@@ -210,7 +209,7 @@ fn question(session: &Session, id: &str, one: &Approval) -> Result<Question, Run
         why: one.why.clone(),
         phrase: one.phrase.clone(),
         state: state(one),
-        at: one.at,
+        at: one.at.to_string(),
     })
 }
 
@@ -227,8 +226,4 @@ fn state(one: &Approval) -> &'static str {
         Answered::Used => "used",
         Answered::Refused => "refused",
     }
-}
-
-fn as_text<S: serde::Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(at)
 }

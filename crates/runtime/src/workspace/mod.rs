@@ -28,6 +28,7 @@ use crate::doctor::Around;
 use crate::error::RuntimeError;
 use crate::find::{Indexed, Indexes};
 use crate::inside::leads_to;
+use crate::private::secret_places;
 use crate::semantic::{CatalogueMeaning, Encoder, EncoderError, Meaning, Note, configured};
 use crate::settings::{Loaded, load_config};
 use crate::sources::{
@@ -58,7 +59,7 @@ fn around_of(root: &Path, options: &WorkspaceOptions<'_>) -> Site {
     Site {
         real_workspace: real(root),
         unwritable: places.into_iter().flatten().map(real).collect(),
-        secret: state.iter().map(|state| real(&state.join("keys"))).collect(),
+        secret: state.iter().flat_map(|state| secret_places(state)).map(|at| real(&at)).collect(),
         home,
         ..Site::default()
     }
