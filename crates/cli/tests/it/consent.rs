@@ -61,6 +61,7 @@ fn k08_a_granted_question_lets_exactly_that_happen_and_only_once() {
         "call mark",
         "path: a",
         "runs: [\"touch\",\"a\"]",
+        "why: ",
     ]);
     place.run(&["approve", "grant", &id]).exits(0).shows(&["granted: call mark"]);
     mark(&place, "b", &on).exits(3);

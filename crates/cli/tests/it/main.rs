@@ -29,6 +29,7 @@ mod reports;
 mod routing;
 mod run;
 mod schemas;
+mod serve;
 mod sessions;
 mod sources;
 mod stats;

@@ -1,7 +1,7 @@
 //! What can be asked of a session.
 
 use concertina_types::{
-    ApprovalScope, Blob, CallId, CallOutcome, DisclosureKind, Fact, LineRange, Means, Ref,
+    Answerer, ApprovalScope, Blob, CallId, CallOutcome, DisclosureKind, Fact, LineRange, Ref,
     SessionId, SessionMode, SkillId, Subject, ToolName,
 };
 use serde_json::Value;
@@ -221,8 +221,8 @@ pub enum Command {
         id: String,
         /// How far the yes reaches.
         scope: ApprovalScope,
-        /// By which way it came.
-        by: Means,
+        /// Who does, and by which way.
+        by: Answerer,
         /// What was typed, where that is needed.
         typed: Option<String>,
     },
@@ -230,8 +230,8 @@ pub enum Command {
     Disagree {
         /// The name of the question.
         id: String,
-        /// By which way it came.
-        by: Means,
+        /// Who does, and by which way.
+        by: Answerer,
     },
     /// Take note of how such a command ended.
     Settle {

@@ -141,11 +141,12 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 }
             });
         }
-        Fact::ApprovalAsked { id, key, request, action, phrase, .. } => {
+        Fact::ApprovalAsked { id, key, request, action, phrase, why, .. } => {
             let approval = Approval {
                 key: *key,
                 request: request.clone(),
                 action: Some(*action),
+                why: why.clone(),
                 phrase: phrase.clone(),
                 at: event.at,
                 step: state.step,
@@ -159,6 +160,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 key: *key,
                 request: String::new(),
                 action: None,
+                why: String::new(),
                 phrase: None,
                 at,
                 step,

@@ -6,7 +6,7 @@ use concertina_core::session::{
     Action, Answered, Ask, Command, Decision, Origin, Settings, Targets, escaped,
 };
 use concertina_types::{
-    ApprovalScope, Digest, Fact, Means, NetworkScope, PathScope, Permissions, limits,
+    Answerer, ApprovalScope, Digest, Fact, Means, NetworkScope, PathScope, Permissions, limits,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn ask(decision: &Decision) -> &Ask {
 
 fn agree(bench: &mut Bench, id: &str, scope: ApprovalScope, typed: Option<&str>) -> Decision {
     let typed = typed.map(str::to_owned);
-    bench.apply(Command::Agree { id: id.to_owned(), scope, by: Means::Command, typed })
+    bench.apply(Command::Agree { id: id.to_owned(), scope, by: Means::Command.into(), typed })
 }
 
 #[test]
@@ -130,7 +130,10 @@ fn s61_consent_for_good_ends_with_the_bytes() {
     let admitted = call(&mut later, "echo", json!({}));
     assert!(admitted.intent.is_some(), "the same bytes");
     assert!(
-        matches!(admitted.drafts[0].fact, Fact::ApprovalGiven { by: Means::Earlier, .. }),
+        matches!(
+            admitted.drafts[0].fact,
+            Fact::ApprovalGiven { by: Answerer { means: Means::Earlier, .. }, .. }
+        ),
         "it is on the record"
     );
     later.change(|snapshot| {
@@ -145,7 +148,7 @@ fn s61_consent_for_good_ends_with_the_bytes() {
 fn a_no_holds_until_the_person_says_something_else() {
     let mut bench = asking(vec![tool("echo")], &["tool:echo"]);
     let id = ask(&call(&mut bench, "echo", json!({}))).id.clone();
-    bench.apply(Command::Disagree { id: id.clone(), by: Means::Terminal });
+    bench.apply(Command::Disagree { id: id.clone(), by: Means::Terminal.into() });
     let refused = call(&mut bench, "echo", json!({}));
     assert!(refused.ask.is_none());
     assert_eq!(code(&refused), "APPROVAL_REFUSED");
@@ -331,7 +334,7 @@ fn e09_permissions_return_to_what_they_were_in_whatever_order_skills_close() {
     let open = |bench: &mut Bench, id: &str| {
         let mut skill = bench.prepared(id);
         skill.permissions.read =
-            vec![concertina_types::PathScope { paths: vec![format!("{id}/**")] }];
+            vec![PathScope { paths: vec![format!("{id}/**")] }];
         let origin = bench.asks("open");
         let skill = Box::new(skill);
         bench.apply(Command::OpenSkill { origin, skill, can_fork: false, held: None });

@@ -1,6 +1,7 @@
 //! Who is let in.
 
-use concertina_http::{TokenError, Tokens};
+use concertina_http::{Approvers, TokenError, Tokens};
+use concertina_runtime::approval::Whose;
 
 use crate::kit::{TOKEN, service};
 
@@ -136,6 +137,36 @@ fn a_token_file_is_private_and_without_surprises() {
 }
 
 #[test]
+fn an_approver_s_token_is_for_some_or_for_all_and_never_a_client_s() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("approvers");
+    let clients = Tokens::one(TOKEN);
+    let read = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        private(&file, 0o600);
+        Approvers::read(&file, Some(&clients))
+    };
+    let lines = format!("{TOKEN}-1\n# more\nvera {TOKEN}-2\nben {TOKEN}-3 bob bea\n");
+    let approvers = read(&lines).unwrap();
+    let found = |n: &str| approvers.approver(&format!("{TOKEN}{n}")).cloned();
+    let only = Whose::Only(["bea".to_owned(), "bob".to_owned()].into());
+    for (n, who, whose) in
+        [("-1", "local", Whose::Everybody), ("-2", "vera", Whose::Everybody), ("-3", "ben", only)]
+    {
+        let approver = found(n).unwrap();
+        assert_eq!((approver.who.as_str(), approver.whose), (who, whose));
+    }
+    assert_eq!((found("-4"), found("")), (None, None));
+    let error = read(&format!("vera {TOKEN}-1\nben {TOKEN}")).unwrap_err();
+    assert!(matches!(error, TokenError::Both(_)) && !error.to_string().contains(TOKEN), "{error}");
+    assert!(read("vera short").unwrap_err().to_string().contains("shorter than 16"));
+    private(&file, 0o640);
+    if cfg!(unix) {
+        assert!(matches!(Approvers::read(&file, None).unwrap_err(), TokenError::Open(_)));
+    }
+}
+
+#[test]
 fn a_kept_token_stays_the_same_and_nobody_else_s_file_is_followed() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("serve/token");
@@ -155,7 +186,7 @@ fn a_kept_token_stays_the_same_and_nobody_else_s_file_is_followed() {
     }
 }
 
-fn private(file: &std::path::Path, mode: u32) {
+pub(crate) fn private(file: &std::path::Path, mode: u32) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

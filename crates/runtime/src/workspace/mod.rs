@@ -28,6 +28,7 @@ use crate::doctor::Around;
 use crate::error::RuntimeError;
 use crate::find::{Indexed, Indexes};
 use crate::inside::leads_to;
+use crate::private::secret_places;
 use crate::semantic::{CatalogueMeaning, Encoder, EncoderError, Meaning, Note, configured};
 use crate::settings::{Loaded, load_config};
 use crate::sources::{
@@ -42,18 +43,6 @@ use crate::upstream::{Offer, Upstreams};
 
 use tools::Gathered;
 pub use trusted::{Brought, Distrust};
-
-/// What of the state nobody may read: keys, tokens, and the log with its texts, which tells of other sessions.
-const SECRET: [&str; 8] = [
-    "keys",
-    "serve",
-    "upstreams/tokens",
-    "events.db",
-    "events.db-shm",
-    "events.db-wal",
-    "heads",
-    "content",
-];
 
 /// Where the places are that declarations speak of, and those that none may reach.
 fn around_of(root: &Path, options: &WorkspaceOptions<'_>) -> Site {
@@ -70,10 +59,7 @@ fn around_of(root: &Path, options: &WorkspaceOptions<'_>) -> Site {
     Site {
         real_workspace: real(root),
         unwritable: places.into_iter().flatten().map(real).collect(),
-        secret: state
-            .iter()
-            .flat_map(|state| SECRET.iter().map(|name| real(&state.join(name))))
-            .collect(),
+        secret: state.iter().flat_map(|state| secret_places(state)).map(|at| real(&at)).collect(),
         home,
         ..Site::default()
     }
