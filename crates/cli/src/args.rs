@@ -599,6 +599,10 @@ pub(crate) struct ServeArgs {
     /// once and kept below the state directory]
     #[arg(long, value_name = "FILE", conflicts_with = "no_token")]
     pub(crate) token_file: Option<PathBuf>,
+    /// The tokens that answer questions of consent and open nothing else, one a line: TOKEN, or NAME TOKEN,
+    /// and behind it the principals whose questions it answers, where not everybody's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) approver_token_file: Option<PathBuf>,
     /// Let every program on this machine ask, without a token
     #[arg(long)]
     pub(crate) no_token: bool,

@@ -45,7 +45,7 @@ impl Output {
                 format!("the result cannot be written: {error}"),
             )
         })?;
-        self.line(text)
+        self.line(plain_json(&text))
     }
 
     /// Says something beside the data.
@@ -258,6 +258,19 @@ fn harmless(text: &str) -> Cow<'_, str> {
     }
     out.push_str(rest);
     Cow::Owned(out)
+}
+
+/// JSON without the controls that JSON lets stand as they are: what [`harmless`] makes of them is no JSON.
+fn plain_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if matches!(c, '\u{7f}'..='\u{9f}') {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// The length of the colour or weight that `text` starts with: `ESC [ digits m`.

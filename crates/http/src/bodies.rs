@@ -12,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use concertina_types::limits;
 use http::header::CONTENT_LENGTH;
+use http::request::Parts;
 use http::{Method, StatusCode};
 use http_body::{Frame, SizeHint};
 use serde::Deserialize;
@@ -55,6 +56,27 @@ struct Head {
     method: Option<String>,
 }
 
+/// What a request says, of at most `limit` bytes, or why it is not read.
+pub(crate) async fn read(request: Request, limit: usize) -> Result<(Parts, Bytes), Response> {
+    let too_large = || {
+        let text = format!("the message is longer than {limit} bytes; send less at once");
+        refuse(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", &text)
+    };
+    let declared = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    if declared.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > limit) {
+        return Err(too_large());
+    }
+    let (parts, body) = request.into_parts();
+    match tokio::time::timeout(BODY, to_bytes(body, limit)).await {
+        Err(_) => {
+            let text = format!("the message did not come within {} seconds", BODY.as_secs());
+            Err(refuse(StatusCode::REQUEST_TIMEOUT, "TOO_SLOW", &text))
+        }
+        Ok(Err(_)) => Err(too_large()),
+        Ok(Ok(bytes)) => Ok((parts, bytes)),
+    }
+}
+
 /// Reads what a request says, and passes it on with a number that no other request of its session has
 /// while it is answered.
 pub(crate) async fn check(
@@ -65,23 +87,9 @@ pub(crate) async fn check(
     if request.method() != Method::POST {
         return next.run(request).await;
     }
-    let limit = limits::MESSAGE_BYTES;
-    let too_large = || {
-        let text = format!("the message is longer than {limit} bytes; send less at once");
-        refuse(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", &text)
-    };
-    let declared = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    if declared.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > limit) {
-        return too_large();
-    }
-    let (parts, body) = request.into_parts();
-    let bytes = match tokio::time::timeout(BODY, to_bytes(body, limit)).await {
-        Err(_) => {
-            let text = format!("the message did not come within {} seconds", BODY.as_secs());
-            return refuse(StatusCode::REQUEST_TIMEOUT, "TOO_SLOW", &text);
-        }
-        Ok(Err(_)) => return too_large(),
-        Ok(Ok(bytes)) => bytes,
+    let (parts, bytes) = match read(request, limits::MESSAGE_BYTES).await {
+        Ok(read) => read,
+        Err(refused) => return refused,
     };
     let place = match (owners::session(&parts.headers), serde_json::from_slice::<Head>(&bytes)) {
         (Some(session), Ok(Head { id: Some(id), method: Some(_) })) => {

@@ -17,7 +17,7 @@ use http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use crate::token::Tokens;
+use crate::token::{Approvers, Tokens};
 
 /// The names by which the service may be asked, and the pages that may ask.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -111,11 +111,16 @@ fn in_address(ip: IpAddr) -> String {
 pub struct Guard {
     /// The names that are answered to.
     pub names: Names,
-    /// The tokens; none where everybody on this machine may ask.
+    /// The tokens of clients; none where everybody on this machine may ask.
     pub tokens: Option<Tokens>,
+    /// The tokens of those who answer questions; none of them is a client's.
+    pub approvers: Approvers,
 }
 
-/// Lets a request through, with the [`Principal`] that it speaks for, or refuses it.
+/// Lets a request through, with the [`Principal`] that it speaks for or the [`Approver`] who sends it,
+/// or refuses it.
+///
+/// [`Approver`]: crate::token::Approver
 pub async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     let headers = request.headers();
     if request.uri().authority().is_some() || request.uri().scheme().is_some() {
@@ -133,20 +138,25 @@ pub async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: 
         let text = "pages of that origin may not ask; start the service with --allow-origin ORIGIN if they should";
         return refuse(StatusCode::FORBIDDEN, "FOREIGN_ORIGIN", text);
     }
-    let known = match &guard.tokens {
+    let token = bearer(headers);
+    let approver = token.and_then(|token| guard.approvers.approver(token)).cloned();
+    let principal = match &guard.tokens {
         None => Some(OWNER),
-        Some(tokens) => bearer(headers).and_then(|token| tokens.principal(token)),
+        Some(tokens) => token.and_then(|token| tokens.principal(token)),
     };
-    let Some(principal) = known else {
-        let text = "a token is needed: Authorization: Bearer TOKEN";
-        let mut response = refuse(StatusCode::UNAUTHORIZED, "NO_TOKEN", text);
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        return response;
-    };
-    let principal = Principal(principal.to_owned());
+    // Exactly one of the two goes with the request: whoever answers questions asks for nothing else.
+    match (approver, principal.map(|principal| Principal(principal.to_owned()))) {
+        (Some(approver), _) => drop(request.extensions_mut().insert(approver)),
+        (None, Some(principal)) => drop(request.extensions_mut().insert(principal)),
+        (None, None) => {
+            let text = "a token is needed: Authorization: Bearer TOKEN";
+            let mut response = refuse(StatusCode::UNAUTHORIZED, "NO_TOKEN", text);
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            return response;
+        }
+    }
     // Nothing behind this needs the token, and nothing can log what it does not have.
     request.headers_mut().remove(AUTHORIZATION);
-    request.extensions_mut().insert(principal);
     next.run(request).await
 }
 

@@ -4,11 +4,12 @@
 //! |---|---|
 //! | [`listen`] | more connections than there is room for; headers that take too long |
 //! | [`guard`] | another `Host` than this one, a foreign `Origin`, an absolute address, no token |
-//! | `owners` | a session of somebody else, like one that there is not |
+//! | `owners` | whoever is no client; a session of somebody else, like one that there is not |
 //! | [`bodies`] | messages that are too long, too slow, or under a number that is taken |
 //!
-//! What is left is MCP, below `/mcp`.
+//! What is left is MCP, below `/mcp`, and questions of consent, below `/v1/approvals`.
 
+mod approvals;
 pub mod bodies;
 pub mod guard;
 pub mod listen;
@@ -19,4 +20,4 @@ pub mod token;
 pub use guard::{Guard, Names};
 pub use listen::{Listening, ServeError};
 pub use routes::routes;
-pub use token::{Token, TokenError, Tokens};
+pub use token::{Approver, Approvers, TokenError, Tokens};

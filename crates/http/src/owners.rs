@@ -56,15 +56,17 @@ impl Owners {
     }
 }
 
-/// Lets a request reach the session that it names where it is its own. That of somebody else is
+/// Lets a client's request reach the session that it names where it is its own. That of somebody else is
 /// answered like one that there is not.
 pub(crate) async fn check(
     State(owners): State<Arc<Owners>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let principal = request.extensions().get::<Principal>().map(|one| one.0.clone());
-    let principal = principal.unwrap_or_default();
+    let Some(Principal(principal)) = request.extensions().get::<Principal>().cloned() else {
+        let text = "a token for answering questions opens nothing else; ask with a client's token";
+        return refuse(StatusCode::FORBIDDEN, "NOT_A_CLIENT", text);
+    };
     let asked = session(request.headers());
     let ends = request.method() == Method::DELETE;
     if let Some(asked) = &asked

@@ -5,17 +5,22 @@ use std::sync::Arc;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use concertina_mcp::server::HttpService;
+use concertina_runtime::approval::Inbox;
 
+use crate::approvals;
 use crate::bodies::{self, UnderWay};
 use crate::guard::{self, Guard};
 use crate::owners::{self, Owners};
 
-/// All routes, behind `guard`: MCP below `/mcp`.
-pub fn routes(guard: Guard, mcp: HttpService) -> Router {
+/// All routes, behind `guard`: MCP below `/mcp`, and the questions of `inbox` below `/v1/approvals`.
+pub fn routes(guard: Guard, mcp: HttpService, inbox: Inbox) -> Router {
     let sessions = from_fn_with_state(Arc::new(Owners::default()), owners::check);
-    Router::new()
+    let mcp = Router::new()
         .nest_service("/mcp", mcp)
-        .layer(from_fn_with_state(Arc::<UnderWay>::default(), bodies::check))
-        .layer(sessions)
+        .route_layer(from_fn_with_state(Arc::<UnderWay>::default(), bodies::check))
+        .route_layer(sessions);
+    Router::new()
+        .merge(mcp)
+        .nest("/v1/approvals", approvals::routes(inbox))
         .layer(from_fn_with_state(Arc::new(guard), guard::check))
 }

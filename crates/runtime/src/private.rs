@@ -10,6 +10,24 @@ use serde::de::DeserializeOwned;
 
 use crate::error::RuntimeError;
 
+/// What of a state directory nothing a model can ask for may read: keys, tokens, and the log with its texts, which
+/// tells of other sessions.
+const SECRET: [&str; 8] = [
+    "keys",
+    "serve",
+    "upstreams/tokens",
+    "events.db",
+    "events.db-shm",
+    "events.db-wal",
+    "heads",
+    "content",
+];
+
+/// The places below the state directory that nothing a model can ask for may read.
+pub fn secret_places(state: &Path) -> impl Iterator<Item = PathBuf> {
+    SECRET.iter().map(|name| state.join(name))
+}
+
 /// The record at `path`; none where there is no such file, and in words why it cannot be read.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, String> {
     let unreadable = |why: String| format!("{} cannot be read: {why}", path.display());

@@ -47,6 +47,7 @@ fn main() {
         write: if tier == Tier::L1 { vec![] } else { vec![place.path().to_owned()] },
         execute: execute.clone(),
         protect: vec![],
+        closed: vec![],
         pins: vec![],
         network: Network::None,
         at_least: tier,

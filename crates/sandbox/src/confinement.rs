@@ -98,6 +98,9 @@ pub struct Confinement {
     pub execute: Vec<PathBuf>,
     /// What stays as it is although it lies in a directory of `write`, whether it is there or not.
     pub protect: Vec<PathBuf>,
+    /// What can be neither read nor changed although it lies in a directory of `write`, whether it is
+    /// there or not. What `read` and `execute` name in it by itself can still be read.
+    pub closed: Vec<PathBuf>,
     /// Files that have exactly these bytes while the program runs, whatever becomes of them outside.
     /// Each has to lie in `read`, `write` or `execute`.
     pub pins: Vec<Pin>,

@@ -44,6 +44,13 @@ pub enum SandboxError {
         /// The digest it has.
         found: Digest,
     },
+    /// What is closed to it was exchanged from outside while it ran: it may have seen the new one.
+    #[error(
+        "{} is closed to the program and was replaced while it ran, so it was stopped and what it said \
+         was dropped; run it again",
+        .0.display()
+    )]
+    Exchanged(PathBuf),
     /// It may reach hosts, and nobody serves its connections.
     #[error("the program may reach hosts, but no gate to the network was given")]
     NoGate,
@@ -74,6 +81,7 @@ impl SandboxError {
             Self::NoDirectory(_) => "NO_DIRECTORY",
             Self::Grant { .. } => "GRANT_UNUSABLE",
             Self::Changed { .. } => "APPROVED_CHANGED",
+            Self::Exchanged(_) => "CLOSED_REPLACED",
             Self::NoGate => "NO_GATE",
             Self::Timeout(_) => "TIMEOUT",
             Self::Cancelled => "CANCELLED",

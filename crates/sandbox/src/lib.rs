@@ -19,6 +19,7 @@
 //!     write: vec![],
 //!     execute: vec!["/usr/bin/sort".into()],
 //!     protect: vec![],
+//!     closed: vec![],
 //!     pins: vec![],
 //!     network: Network::None,
 //!     at_least: Tier::L1,

@@ -130,6 +130,39 @@ pub enum Means {
     Earlier,
 }
 
+/// Who answered a question, and by which way.
+///
+/// ```
+/// use concertina_types::{Answerer, Means};
+/// let ann: Answerer = serde_json::from_str(r#"{"by": "http", "who": "ann"}"#)?;
+/// assert_eq!(ann, Answerer::named(Means::Http, "ann"));
+/// // Where the way says it all, nobody is named.
+/// assert_eq!(serde_json::to_string(&Answerer::from(Means::Terminal))?, r#"{"by":"terminal"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answerer {
+    /// By which way.
+    #[serde(rename = "by")]
+    pub means: Means,
+    /// Who it was, where that was found out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
+}
+
+impl Answerer {
+    /// `who`, by `means`.
+    pub fn named(means: Means, who: impl Into<String>) -> Self {
+        Self { means, who: Some(who.into()) }
+    }
+}
+
+impl From<Means> for Answerer {
+    fn from(means: Means) -> Self {
+        Self { means, who: None }
+    }
+}
+
 /// The kinds of things that are disclosed, for counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -424,6 +457,9 @@ pub enum Fact {
         phrase: Option<String>,
         /// The stable code of why it asks.
         code: String,
+        /// Why it asks, in words.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
         /// The checkpoint of a procedure that the answer decides on, where it is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         checkpoint: Option<String>,
@@ -437,16 +473,18 @@ pub enum Fact {
         key: Digest,
         /// How far it reaches.
         scope: ApprovalScope,
-        /// By which way.
-        by: Means,
+        /// Who did, and by which way.
+        #[serde(flatten)]
+        by: Answerer,
     },
     /// Consent was refused.
     #[serde(rename = "approval.refused")]
     ApprovalRefused {
         /// The name of the question.
         id: String,
-        /// By which way.
-        by: Means,
+        /// Who did, and by which way.
+        #[serde(flatten)]
+        by: Answerer,
     },
     /// A procedure began.
     #[serde(rename = "procedure.started")]

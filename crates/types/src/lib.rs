@@ -38,8 +38,8 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use digest::{Blob, Digest, DigestError};
 pub use event::{Actor, ChainError, Draft, EVENT_VERSION, Event, verify_chain};
 pub use fact::{
-    ApprovalScope, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, ListingKind, Means,
-    ModelCall, OpenMode, OpenedSkill, SessionMode, Subject, Usage,
+    Answerer, ApprovalScope, CallId, CallOutcome, Disclosed, DisclosureKind, Fact, ListingKind,
+    Means, ModelCall, OpenMode, OpenedSkill, SessionMode, Subject, Usage,
 };
 pub use field::FieldValue;
 pub use merkle::MerkleTree;

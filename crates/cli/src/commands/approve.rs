@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use concertina_core::session::{Answered, Approval};
-use concertina_runtime::approval::Standing;
-use concertina_runtime::{Session, now};
-use concertina_store::Store;
-use concertina_types::{ApprovalScope, Fact, Means, SessionId};
+use concertina_core::session::escaped;
+use concertina_runtime::approval::{Choice, Inbox, Question, Standing, Whose};
+use concertina_types::{ApprovalScope, Means};
 use serde_json::{Value, json};
 
 use crate::args::{ApproveCommand, Scope};
@@ -22,35 +20,18 @@ pub(crate) fn run(command: &ApproveCommand, out: &mut Output) -> Result<u8, CliE
     }
 }
 
-/// Sessions that ever asked something, the latest first. What cannot be read is named and left out.
-fn asking(store: &Store, out: &mut Output) -> Result<Vec<Session>, CliError> {
-    let mut asking = Vec::new();
-    for summary in store.events.sessions()? {
-        let events = match store.verify(&summary.session) {
-            Ok(events) => events,
-            Err(error) => {
-                out.say(format!("left out: {error} [{}]", error.code()));
-                continue;
-            }
-        };
-        if events.iter().any(|event| matches!(event.fact, Fact::ApprovalAsked { .. })) {
-            asking.push(Session::resume(store.clone(), summary.session)?);
-        }
-    }
-    Ok(asking)
+fn inbox() -> Result<Inbox, CliError> {
+    Ok(Inbox::new(place::store()?, place::home()?))
 }
 
 fn list(all: bool, out: &mut Output) -> Result<u8, CliError> {
-    let store = place::store()?;
-    let mut shown = Vec::new();
-    for session in asking(&store, out)? {
-        for (id, one) in &session.state().approvals {
-            if all || one.is_open(now()) {
-                let text = one.action.map(|blob| session.text(&blob)).transpose()?;
-                shown.push(row(id, one, session.id(), &text.unwrap_or_default()));
-            }
-        }
+    let everybody = &Whose::Everybody;
+    let inbox = inbox()?;
+    let found = if all { inbox.all(everybody)? } else { inbox.waiting(everybody)? };
+    for (session, error) in &found.left_out {
+        out.say(format!("session {session} left out: {error} [{}]", error.code()));
     }
+    let shown = found.questions;
     let standing = if all { Standing::below(&place::home()?).all()? } else { BTreeMap::default() };
     if out.is_json() {
         let standing: Vec<Value> = standing
@@ -61,12 +42,14 @@ fn list(all: bool, out: &mut Output) -> Result<u8, CliError> {
         return Ok(0);
     }
     for one in &shown {
-        let text = |key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        out.line(format!("{} ({}, session {})", text("id"), text("state"), text("session")))?;
-        for line in text("action").lines() {
+        out.line(format!("{} ({}, session {})", one.id, one.state, one.session))?;
+        for line in one.action.lines() {
             out.line(format!("  {line}"))?;
         }
-        if let Some(phrase) = one.get("phrase").and_then(Value::as_str) {
+        if !one.why.is_empty() {
+            out.line(format!("  why: {}", escaped(&one.why)))?;
+        }
+        if let Some(phrase) = &one.phrase {
             out.line(format!("  to agree: --phrase {phrase:?}"))?;
         }
     }
@@ -82,44 +65,13 @@ fn list(all: bool, out: &mut Output) -> Result<u8, CliError> {
     Ok(0)
 }
 
-fn row(id: &str, one: &Approval, session: &SessionId, action: &str) -> Value {
-    let state = match one.answered {
-        Answered::No if one.is_open(now()) => "waits",
-        Answered::No => "expired",
-        Answered::Given(ApprovalScope::Once) => "agreed once",
-        Answered::Given(ApprovalScope::Session) => "agreed for the session",
-        Answered::Given(ApprovalScope::Digest) => "agreed for these bytes",
-        Answered::Used => "used",
-        Answered::Refused => "refused",
-    };
-    json!({
-        "id": id, "session": session, "request": one.request, "action": action,
-        "phrase": one.phrase, "state": state, "at": one.at.to_string(),
-    })
-}
-
-/// The session in which `id` was asked.
-fn asked_in(id: &str, out: &mut Output) -> Result<Session, CliError> {
-    let store = place::store()?;
-    let sessions = asking(&store, out)?;
-    let found = sessions.into_iter().find(|session| session.state().approvals.contains_key(id));
-    found.ok_or_else(|| {
-        CliError::new(Exit::NotFound, "NOT_FOUND", format!("no session asked {id}"))
-            .help("`concertina approve list` shows what waits")
-    })
-}
-
-fn grant(id: &str, scope: Scope, phrase: Option<String>, out: &mut Output) -> Result<u8, CliError> {
-    let mut session = asked_in(id, out)?.kept_below(&place::home()?);
+fn grant(id: &str, scope: Scope, typed: Option<String>, out: &mut Output) -> Result<u8, CliError> {
     let scope = match scope {
         Scope::Once => ApprovalScope::Once,
         Scope::Session => ApprovalScope::Session,
         Scope::Digest => ApprovalScope::Digest,
     };
-    if let Some(refusal) = session.agree(id, scope, Means::Command, phrase)? {
-        return Err(refusal.into());
-    }
-    answered(&session, id, "granted", out)
+    answer(id, Choice::Grant { scope, typed }, "granted", out)
 }
 
 fn deny(id: &str, out: &mut Output) -> Result<u8, CliError> {
@@ -143,21 +95,20 @@ fn deny(id: &str, out: &mut Output) -> Result<u8, CliError> {
         }
         return Ok(0);
     }
-    let mut session = asked_in(id, out)?;
-    if let Some(refusal) = session.disagree(id, Means::Command)? {
-        return Err(refusal.into());
-    }
-    answered(&session, id, "denied", out)
+    answer(id, Choice::Deny, "denied", out)
 }
 
-fn answered(session: &Session, id: &str, word: &str, out: &mut Output) -> Result<u8, CliError> {
-    let Some(one) = session.state().approvals.get(id) else { return Ok(0) };
+fn answer(id: &str, choice: Choice, word: &str, out: &mut Output) -> Result<u8, CliError> {
+    let answered = inbox()?.answer(&Whose::Everybody, id, choice, Means::Command.into())?;
+    let question = answered.map_err(|refusal| match refusal.code.as_str() {
+        "NOT_FOUND" => CliError::from(refusal).help("`concertina approve list` shows what waits"),
+        _ => refusal.into(),
+    })?;
+    let Question { session, request, .. } = question;
     if out.is_json() {
-        out.json(
-            &json!({"id": id, "answer": word, "session": session.id(), "request": one.request}),
-        )?;
+        out.json(&json!({"id": id, "answer": word, "session": session, "request": request}))?;
     } else {
-        out.line(format!("{word}: {} in session {}", one.request, session.id()))?;
+        out.line(format!("{word}: {request} in session {session}"))?;
     }
     Ok(0)
 }

@@ -2,6 +2,7 @@
 
 use concertina_core::policy::{FilePath, Surroundings};
 use concertina_runtime::audit::{denials, suggestion};
+use concertina_runtime::private::secret_places;
 use concertina_types::{Permissions, SkillId};
 use serde_json::{Value, json};
 
@@ -73,6 +74,6 @@ fn surroundings() -> Result<Surroundings, CliError> {
     // State is not for a skill to write, and its keys not to read.
     let home = place::home()?;
     around.unwritable.extend(path(&home));
-    around.secret.extend(path(&home.join("keys")));
+    around.secret.extend(secret_places(&home).filter_map(|secret| path(&secret)));
     Ok(around)
 }

@@ -61,6 +61,7 @@ fn k08_a_granted_question_lets_exactly_that_happen_and_only_once() {
         "call mark",
         "path: a",
         "runs: [\"touch\",\"a\"]",
+        "why: ",
     ]);
     place.run(&["approve", "grant", &id]).exits(0).shows(&["granted: call mark"]);
     mark(&place, "b", &on).exits(3);
@@ -169,7 +170,7 @@ fn a_program_answers_first_and_whatever_it_does_wrong_is_a_no() {
 }
 
 #[test]
-fn s65_a_workspace_names_no_program_that_answers() {
+fn advisory_16_a_workspace_names_no_program_that_answers() {
     let place = Place::with(&format!(
         "{MARKS}[trust]\napprover = [\"/bin/sh\", \"-c\", \"echo '{{\\\"decision\\\": \\\"allow\\\"}}'\"]\n"
     ))
@@ -292,7 +293,7 @@ hush
 "#;
 
 #[test]
-fn k01_k02_k03_k12_what_is_declared_runs_held_what_is_not_is_refused_and_both_are_on_record() {
+fn k01_k02_k03_k12_s23_what_is_declared_runs_held_what_is_not_is_refused_and_both_are_on_record() {
     let place = Place::with(SHOWS).trusted();
     let session = place.session();
     let show = |path: &str| {
@@ -321,7 +322,11 @@ fn k01_k02_k03_k12_what_is_declared_runs_held_what_is_not_is_refused_and_both_ar
     }
     show("open/link").exits(3).says(&[&secret]);
     place.run(&["audit", "show", &session]).exits(0).shows(&["show", "open/a.txt"]);
-    place.run(&["audit", "denials", "--by", "tool"]).exits(0).shows(&["show", "PATH_OUTSIDE"]);
+    place.run(&["audit", "denials", "--by", "tool"]).exits(0).shows(&[
+        "show",
+        "PATH_OUTSIDE",
+        &secret,
+    ]);
     place.run(&["audit", "verify", &session]).exits(0);
 }
 
@@ -375,4 +380,47 @@ hush
     assert!(!text.contains("hush") && text.contains("Permission denied"), "{text}");
     let all = place.run(&["call", "all"]);
     assert!(!all.out.contains("secret/c.txt:hush"), "{}", all.out);
+}
+
+/// A tool that builds: it writes beside what rules close.
+const BUILDS: &str = r#"//- concertina.toml
+[tool.build]
+description = "Builds."
+argv = ["sh", "-c", """
+cat secrets.env keys/a.pem keys/b.pem; cat notes.lock && echo + >> notes.lock
+ln secrets.env copy; mv keys moved; mv app/keys moved; rm -f secrets.env; echo x > locked.txt; mkdir locked
+echo fine > made.txt; echo fine > keys/made.txt; mkdir -p target/out; echo fine > target/out/made.txt"""]
+permissions = {read = ["./**"], write = ["./**"], execute = ["cat *", "ln *", "mv *", "rm *", "mkdir *"]}
+[policy]
+deny = ["read:secrets.env", "Read(*.pem)", "Write(*.lock)", "write:locked.txt", "write:locked/**", "read:none/such"]
+//- secrets.env
+hush
+//- keys/a.pem
+hush
+//- keys/b.pem
+hush
+//- app/keys/c.pem
+hush
+//- notes.lock
+one
+"#;
+
+#[test]
+fn what_rules_close_is_hidden_and_the_directory_around_it_can_be_written() {
+    let place = Place::with(BUILDS).trusted();
+    let work = place.work();
+    let before = std::fs::read(work.join("secrets.env")).unwrap();
+    let built = place.run(&["call", "build"]);
+    let text = [built.out.as_str(), &built.err].concat();
+    assert!(!text.contains("hush") && text.contains("one"), "{text}");
+    for made in ["made.txt", "keys/made.txt", "target/out/made.txt"] {
+        let written = std::fs::read_to_string(work.join(made));
+        assert_eq!(written.ok().as_deref(), Some("fine\n"), "{made}: {text}");
+    }
+    assert_eq!(std::fs::read(work.join("secrets.env")).unwrap(), before);
+    assert!(work.join("app/keys/c.pem").exists(), "{text}");
+    assert_eq!(std::fs::read_to_string(work.join("notes.lock")).unwrap(), "one\n");
+    for absent in ["copy", "moved/c.pem", "locked.txt", "locked", "none"] {
+        assert!(!work.join(absent).exists(), "{absent}: {text}");
+    }
 }

@@ -88,6 +88,8 @@ fn every_command_writes_what_its_schema_says() {
         .filter_map(|file| {
             Some(file.unwrap().file_name().to_str()?.strip_suffix(".json")?.to_owned())
         })
+        // What `serve` answers is checked where it is asked.
+        .filter(|name: &String| !name.starts_with("http-"))
         .collect();
     let mut given: BTreeMap<&str, String> = BTreeMap::new();
     for (name, command) in [

@@ -130,6 +130,8 @@ pub struct Approval {
     pub request: String,
     /// The action as it was put to the person.
     pub action: Option<Blob>,
+    /// Why it asks, in words.
+    pub why: String,
     /// What has to be typed.
     pub phrase: Option<String>,
     /// When it was asked, or answered.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use concertina_types::{
-    ApprovalScope, Blob, CallId, CallOutcome, Digest, DisclosureKind, Fact, FieldValue, LineRange,
-    Means, Ref, SessionId, SessionMode, SkillId, Subject, ToolName,
+    Answerer, ApprovalScope, Blob, CallId, CallOutcome, Digest, DisclosureKind, Fact, FieldValue,
+    LineRange, Ref, SessionId, SessionMode, SkillId, Subject, ToolName,
 };
 use serde_json::Value;
 
@@ -258,8 +258,8 @@ pub enum Command {
         id: String,
         /// How far the yes reaches.
         scope: ApprovalScope,
-        /// By which way it came.
-        by: Means,
+        /// Who does, and by which way.
+        by: Answerer,
         /// What was typed, where that is needed.
         typed: Option<String>,
     },
@@ -267,8 +267,8 @@ pub enum Command {
     Disagree {
         /// The name of the question.
         id: String,
-        /// By which way it came.
-        by: Means,
+        /// Who does, and by which way.
+        by: Answerer,
     },
     /// Follow a procedure.
     Follow {

@@ -146,7 +146,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 }
             });
         }
-        Fact::ApprovalAsked { id, key, request, action, phrase, checkpoint, .. } => {
+        Fact::ApprovalAsked { id, key, request, action, phrase, why, checkpoint, .. } => {
             // A new question about a checkpoint takes the place of the one before.
             let of_checkpoint = state
                 .approvals
@@ -159,6 +159,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 key: *key,
                 request: request.clone(),
                 action: Some(*action),
+                why: why.clone(),
                 phrase: phrase.clone(),
                 at: event.at,
                 step: state.step,
@@ -173,6 +174,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 key: *key,
                 request: String::new(),
                 action: None,
+                why: String::new(),
                 phrase: None,
                 at,
                 step,

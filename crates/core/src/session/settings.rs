@@ -58,7 +58,7 @@ pub struct Site {
     pub home: Option<String>,
     /// Places that no skill and no tool may write: state, settings.
     pub unwritable: Vec<String>,
-    /// Places that none may even read: keys.
+    /// Places that none may even read: keys, tokens, the log.
     pub secret: Vec<String>,
 }
 

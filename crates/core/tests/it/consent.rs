@@ -5,7 +5,9 @@ use concertina_core::policy::{Places, Rule};
 use concertina_core::session::{
     Action, Answered, Ask, Command, Decision, Origin, Settings, Targets, escaped,
 };
-use concertina_types::{ApprovalScope, Digest, Fact, Means, Permissions, limits};
+use concertina_types::{
+    Answerer, ApprovalScope, Digest, Fact, Means, NetworkScope, PathScope, Permissions, limits,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -39,7 +41,7 @@ fn ask(decision: &Decision) -> &Ask {
 
 fn agree(bench: &mut Bench, id: &str, scope: ApprovalScope, typed: Option<&str>) -> Decision {
     let typed = typed.map(str::to_owned);
-    bench.apply(Command::Agree { id: id.to_owned(), scope, by: Means::Command, typed })
+    bench.apply(Command::Agree { id: id.to_owned(), scope, by: Means::Command.into(), typed })
 }
 
 #[test]
@@ -128,7 +130,10 @@ fn s61_consent_for_good_ends_with_the_bytes() {
     let admitted = call(&mut later, "echo", json!({}));
     assert!(admitted.intent.is_some(), "the same bytes");
     assert!(
-        matches!(admitted.drafts[0].fact, Fact::ApprovalGiven { by: Means::Earlier, .. }),
+        matches!(
+            admitted.drafts[0].fact,
+            Fact::ApprovalGiven { by: Answerer { means: Means::Earlier, .. }, .. }
+        ),
         "it is on the record"
     );
     later.change(|snapshot| {
@@ -143,7 +148,7 @@ fn s61_consent_for_good_ends_with_the_bytes() {
 fn a_no_holds_until_the_person_says_something_else() {
     let mut bench = asking(vec![tool("echo")], &["tool:echo"]);
     let id = ask(&call(&mut bench, "echo", json!({}))).id.clone();
-    bench.apply(Command::Disagree { id: id.clone(), by: Means::Terminal });
+    bench.apply(Command::Disagree { id: id.clone(), by: Means::Terminal.into() });
     let refused = call(&mut bench, "echo", json!({}));
     assert!(refused.ask.is_none());
     assert_eq!(code(&refused), "APPROVAL_REFUSED");
@@ -206,7 +211,7 @@ fn k08_an_operation_is_named_by_what_it_does_its_name_or_a_word_of_it() {
 }
 
 #[test]
-fn e03_a_skill_that_only_reads_opens_and_one_that_could_do_more_asks_the_model() {
+fn s64_e03_a_skill_that_only_reads_opens_and_one_that_could_do_more_asks_the_model() {
     let mut bench = Bench::of(vec![skill("plain", "Does it.")], Vec::new());
     let open = |bench: &mut Bench, origin: Origin, change: &dyn Fn(&mut Permissions)| {
         let mut skill = bench.prepared("plain");
@@ -216,7 +221,25 @@ fn e03_a_skill_that_only_reads_opens_and_one_that_could_do_more_asks_the_model()
         bench.decide(command)
     };
     let risky = |permissions: &mut Permissions| permissions.execute = vec!["git push *".into()];
+    let paths = || vec![PathScope { paths: vec!["notes/**".into()] }];
+    let hosts = || vec![NetworkScope { domains: vec!["a.test".into()], methods: vec![] }];
+    let more: [&dyn Fn(&mut Permissions); 3] = [
+        &|permissions| permissions.write = paths(),
+        &|permissions| permissions.network = hosts(),
+        &risky,
+    ];
+    for one in more {
+        // Alone, and beside what would be safe.
+        let beside = |permissions: &mut Permissions| {
+            (permissions.read, permissions.tools) = (paths(), vec!["sql/*".into()]);
+            one(permissions);
+        };
+        assert!(open(&mut bench, Origin::model("m"), one).ask.is_some());
+        assert!(open(&mut bench, Origin::model("m"), &beside).ask.is_some());
+    }
+    let reads = |permissions: &mut Permissions| permissions.read = paths();
     let safe = |permissions: &mut Permissions| permissions.tools = vec!["sql/*".into()];
+    assert!(open(&mut bench, Origin::model("m"), &reads).ask.is_none());
     assert!(open(&mut bench, Origin::model("m"), &safe).ask.is_none());
     let asked = open(&mut bench, Origin::model("m"), &risky);
     assert_eq!(code(&asked), "APPROVAL_NEEDED");
@@ -311,7 +334,7 @@ fn e09_permissions_return_to_what_they_were_in_whatever_order_skills_close() {
     let open = |bench: &mut Bench, id: &str| {
         let mut skill = bench.prepared(id);
         skill.permissions.read =
-            vec![concertina_types::PathScope { paths: vec![format!("{id}/**")] }];
+            vec![PathScope { paths: vec![format!("{id}/**")] }];
         let origin = bench.asks("open");
         let skill = Box::new(skill);
         bench.apply(Command::OpenSkill { origin, skill, can_fork: false, held: None });

@@ -117,7 +117,7 @@ impl Desk {
     fn agree(&mut self) -> Decision {
         let card = self.card();
         let id = card.lacking.iter().find_map(|one| one.question.clone()).expect("a question");
-        let (scope, by) = (ApprovalScope::Once, Means::Command);
+        let (scope, by) = (ApprovalScope::Once, Means::Command.into());
         self.bench.apply(Command::Agree { id, scope, by, typed: None })
     }
 
@@ -276,7 +276,7 @@ fn j05_a_yes_to_a_question_from_before_an_edit_does_not_count() {
     desk.run("test", 0);
     let id = desk.card().lacking.iter().find_map(|one| one.question.clone()).unwrap();
     desk.edit();
-    let (scope, by) = (ApprovalScope::Once, Means::Http);
+    let (scope, by) = (ApprovalScope::Once, Means::Http.into());
     let told = desk.bench.apply(Command::Agree { id, scope, by, typed: None });
     assert_eq!(code(&told), "APPROVAL_STALE");
 }

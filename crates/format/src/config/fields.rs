@@ -319,6 +319,13 @@ impl<'r, 't, 'v> Fields<'r, 't, 'v> {
 const NEVER_IN_WORKSPACE: [&str; 6] =
     ["mode", "modes", "permission_mode", "trusted", "base_url", "endpoint"];
 
+/// Keys that people look for where there are none, and what does it instead.
+const INSTEAD: [(&str, &str, &str); 1] = [(
+    "`[trust]`",
+    "paths",
+    "trust is in what files hold and not in where they lie: `concertina trust PATH`",
+)];
+
 pub(super) fn unknown_key(
     reader: &mut Reader<'_>,
     span: Range<usize>,
@@ -329,10 +336,12 @@ pub(super) fn unknown_key(
     if reader.workspace() && NEVER_IN_WORKSPACE.contains(&key) {
         return reader.refuse(span, &format!("`{key}`"));
     }
-    let help = nearest(key, known.iter().copied()).map_or_else(
-        || format!("the keys there are {}", list(known.iter().copied())),
-        |near| format!("did you mean `{near}`?"),
-    );
+    let instead = INSTEAD.iter().find(|(at, name, _)| (*at, *name) == (place, key));
+    let help = match (instead, nearest(key, known.iter().copied())) {
+        (Some((_, _, help)), _) => (*help).to_owned(),
+        (None, Some(near)) => format!("did you mean `{near}`?"),
+        (None, None) => format!("the keys there are {}", list(known.iter().copied())),
+    };
     let key: String = key.chars().take(80).collect();
     reader.error("UNKNOWN_KEY", span, format!("unknown key `{key}` in {place}"), help);
 }

@@ -6,7 +6,7 @@
 //! | `[listing]` | how much of the window the index of skills may take |
 //! | `[search]` | how skills and tools are ranked, and what turns texts into vectors |
 //! | `[context]` | the budget of a run |
-//! | `[trust]` | workspaces that are trusted |
+//! | `[trust]` | keys that are trusted, and who answers questions |
 //! | `[policy]` | what is allowed, asked for and denied |
 //! | `[menu.NAME]` | categories of tools |
 //! | `[tool.NAME]` | local tools: programs and `SQLite` databases |
@@ -217,8 +217,6 @@ pub struct Procedures {
 /// `[trust]`: not for a workspace to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Trust {
-    /// Workspaces that are trusted without asking.
-    pub paths: Vec<String>,
     /// The program, with its arguments, that answers questions before a person does.
     pub approver: Vec<String>,
     /// Public keys of minisign: a skill signed with one of them is trusted without asking.

@@ -150,7 +150,6 @@ fn plain(config: &mut Config, section: &str, mut fields: Fields<'_, '_, '_>) {
             budget(&mut fields, "budget", 1..=TOKENS, &mut config.context.budget.0);
         }
         "trust" => {
-            fields.extend("paths", &mut config.trust.paths);
             set(&mut config.trust.approver, fields.strings("approver"));
             fields.extend("keys", &mut config.trust.keys);
         }

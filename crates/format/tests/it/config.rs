@@ -54,7 +54,6 @@ lowercase = false
 budget = 60_000
 
 [trust]
-paths = ["/home/ada/harbour"]
 keys = ["RWRVYiSQuLdeQ0ICUCLpXqUbqkySvkXQ5LpZK1zS8PbVX2F2yZr8m0Sx"]
 
 [policy]
@@ -351,9 +350,9 @@ fn an_unreadable_policy_stays_unreadable() {
 }
 
 #[test]
-fn s10_s16_a_workspace_may_only_narrow() {
+fn advisory_10_advisory_16_a_workspace_may_only_narrow() {
     let (config, findings) = workspace(
-        "[store]\npath = \"x\"\n[trust]\npaths = [\"/\"]\n\
+        "[store]\npath = \"x\"\n[trust]\nkeys = [\"RWx\"]\n\
          [model]\nname = \"openai:big\"\nbase_url = \"http://evil.example\"\n\
          [run]\nmodel = \"anthropic:big\"\ntask = \"t\"\n\
          [telemetry]\nendpoint = \"http://evil.example\"\ncontent = true\n\
@@ -369,6 +368,13 @@ fn s10_s16_a_workspace_may_only_narrow() {
     assert!(findings.is_empty());
     assert_eq!(config.run.model.as_deref(), Some("scripted:a.json"));
     assert_eq!(config.sandbox.tier, Tier::L3);
+}
+
+#[test]
+fn trust_is_given_to_content_and_to_no_directory() {
+    let (config, findings) = user("[trust]\npaths = [\"/home/ada/harbour\"]\n");
+    insta::assert_snapshot!(lines(&findings), @"2:1 error UNKNOWN_KEY: unknown key `paths` in `[trust]` (trust is in what files hold and not in where they lie: `concertina trust PATH`)");
+    assert_eq!(config, Config::default());
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Who is let in.
 
-use concertina_http::{TokenError, Tokens};
+use concertina_http::{Approvers, TokenError, Tokens};
+use concertina_runtime::approval::Whose;
 
 use crate::kit::{TOKEN, service};
 
 #[tokio::test]
-async fn security_86_only_our_own_name_is_answered_to() {
+async fn security_86_advisory_34_advisory_41_only_our_own_name_is_answered_to() {
     let service = service(None, |names| names.host("box.lan").host("other.lan:81")).await;
     for good in [
         "Host: %H",
@@ -24,6 +25,10 @@ async fn security_86_only_our_own_name_is_answered_to() {
         "Host: 127.0.0.1.evil.test:%P",
         "Host: 127.0.0.1:%P.evil.test",
         "Host: localhost:1",
+        "Host: [::1]:1",
+        "Host: [::1].evil.test:%P",
+        "Host: [::ffff:127.0.0.1]:%P",
+        "Host: ::1:%P",
         "Host: user@localhost:%P",
         "Host: localhost:%P@evil.test",
         "Host: 127.1:%P",
@@ -41,7 +46,7 @@ async fn security_86_only_our_own_name_is_answered_to() {
 }
 
 #[tokio::test]
-async fn security_86_pages_of_other_origins_are_not_answered() {
+async fn security_86_advisory_31_pages_of_other_origins_are_not_answered() {
     let service = service(None, |names| names.origin("https://board.example/")).await;
     for good in ["http://%H", "http://localhost:%P", "https://board.example"] {
         assert_eq!(service.status(&format!("Host: %H\nOrigin: {good}")).await, 200, "{good}");
@@ -74,7 +79,7 @@ async fn security_86_an_absolute_address_is_refused() {
 }
 
 #[tokio::test]
-async fn security_86_who_has_no_token_is_refused_and_who_has_one_is_known() {
+async fn security_86_advisory_31_who_has_no_token_is_refused_and_who_has_one_is_known() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("tokens");
     std::fs::write(&file, format!("# the team\n\nann {TOKEN}\n{TOKEN}-owner\n")).unwrap();
@@ -132,6 +137,36 @@ fn a_token_file_is_private_and_without_surprises() {
 }
 
 #[test]
+fn an_approver_s_token_is_for_some_or_for_all_and_never_a_client_s() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("approvers");
+    let clients = Tokens::one(TOKEN);
+    let read = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        private(&file, 0o600);
+        Approvers::read(&file, Some(&clients))
+    };
+    let lines = format!("{TOKEN}-1\n# more\nvera {TOKEN}-2\nben {TOKEN}-3 bob bea\n");
+    let approvers = read(&lines).unwrap();
+    let found = |n: &str| approvers.approver(&format!("{TOKEN}{n}")).cloned();
+    let only = Whose::Only(["bea".to_owned(), "bob".to_owned()].into());
+    for (n, who, whose) in
+        [("-1", "local", Whose::Everybody), ("-2", "vera", Whose::Everybody), ("-3", "ben", only)]
+    {
+        let approver = found(n).unwrap();
+        assert_eq!((approver.who.as_str(), approver.whose), (who, whose));
+    }
+    assert_eq!((found("-4"), found("")), (None, None));
+    let error = read(&format!("vera {TOKEN}-1\nben {TOKEN}")).unwrap_err();
+    assert!(matches!(error, TokenError::Both(_)) && !error.to_string().contains(TOKEN), "{error}");
+    assert!(read("vera short").unwrap_err().to_string().contains("shorter than 16"));
+    private(&file, 0o640);
+    if cfg!(unix) {
+        assert!(matches!(Approvers::read(&file, None).unwrap_err(), TokenError::Open(_)));
+    }
+}
+
+#[test]
 fn a_kept_token_stays_the_same_and_nobody_else_s_file_is_followed() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("serve/token");
@@ -151,7 +186,7 @@ fn a_kept_token_stays_the_same_and_nobody_else_s_file_is_followed() {
     }
 }
 
-fn private(file: &std::path::Path, mode: u32) {
+pub(crate) fn private(file: &std::path::Path, mode: u32) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::Extension;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
-use concertina_http::{Guard, Listening, Names, Tokens, guard};
+use concertina_http::{Approvers, Guard, Listening, Names, Tokens, guard};
 use concertina_mcp::server::Principal;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -19,7 +19,11 @@ pub(crate) const TOKEN: &str = "0123456789abcdef-ann";
 pub(crate) async fn service(tokens: Option<Tokens>, names: impl FnOnce(Names) -> Names) -> Service {
     let listening = Listening::on("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = listening.address();
-    let guard = Arc::new(Guard { names: names(Names::of(address)), tokens });
+    let guard = Arc::new(Guard {
+        names: names(Names::of(address)),
+        tokens,
+        approvers: Approvers::default(),
+    });
     let who = |Extension(principal): Extension<Principal>| async move { principal.0 };
     let slow = || async {
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;

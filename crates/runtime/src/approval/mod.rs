@@ -1,9 +1,11 @@
 //! Who answers when a person has to agree, and what was agreed to for good.
 //!
 //! A session asks its [`Approver`]. Where nobody answers, the question stays in the log under its name, and
-//! `concertina approve` or a client can answer it from elsewhere; what asked is told so.
+//! `concertina approve`, a client, or a person over HTTP can answer it from elsewhere; what asked is told so. An
+//! [`Inbox`] is for them: the questions of all sessions.
 
 mod hook;
+mod questions;
 mod standing;
 mod targets;
 
@@ -11,6 +13,7 @@ use concertina_core::session::Ask;
 use concertina_types::{ApprovalScope, Means};
 
 pub use hook::Hook;
+pub use questions::{Choice, Inbox, Question, Questions, Whose};
 pub use standing::{Agreed, Standing};
 pub(crate) use targets::{paths, targets, targets_of_command};
 

@@ -36,6 +36,7 @@ pub(super) fn report(workspace: &Workspace) -> SandboxReport {
                 write: write.iter().map(Into::into).collect(),
                 execute: Vec::new(),
                 protect: Vec::new(),
+                closed: Vec::new(),
                 pins: Vec::new(),
                 network: Network::None,
                 at_least: floor,

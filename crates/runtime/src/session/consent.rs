@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use concertina_core::session::{Ask, Command, Origin, Refusal};
-use concertina_types::{ApprovalScope, Means};
+use concertina_types::{Answerer, ApprovalScope};
 
 use super::{Applied, Reply, Session};
 use crate::approval::{Agreed, Approver, Standing, Verdict};
@@ -55,12 +55,12 @@ impl Session {
         &mut self,
         id: &str,
         scope: ApprovalScope,
-        by: Means,
+        by: impl Into<Answerer>,
         typed: Option<String>,
     ) -> Result<Option<Refusal>, RuntimeError> {
         self.catch_up()?;
         let asked = self.state.approvals.get(id).cloned();
-        let command = Command::Agree { id: id.to_owned(), scope, by, typed };
+        let command = Command::Agree { id: id.to_owned(), scope, by: by.into(), typed };
         let refusal = self.apply(&command)?.reply.refusal;
         if refusal.is_none()
             && scope == ApprovalScope::Digest
@@ -73,9 +73,13 @@ impl Session {
     }
 
     /// A person refuses what was asked under `id`; gives why that does not count, where it does not.
-    pub fn disagree(&mut self, id: &str, by: Means) -> Result<Option<Refusal>, RuntimeError> {
+    pub fn disagree(
+        &mut self,
+        id: &str,
+        by: impl Into<Answerer>,
+    ) -> Result<Option<Refusal>, RuntimeError> {
         self.catch_up()?;
-        Ok(self.apply(&Command::Disagree { id: id.to_owned(), by })?.reply.refusal)
+        Ok(self.apply(&Command::Disagree { id: id.to_owned(), by: by.into() })?.reply.refusal)
     }
 
     /// The same session, with consent for good kept below `home`.

@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use concertina_core::policy::{
-    Access, CommandPattern, FilePath, NetworkRules, PathPattern, Request, Root,
-};
+use concertina_core::policy::{Access, CommandPattern, FilePath, NetworkRules, Request, Root};
 use concertina_format::config::Tier as Floor;
 use concertina_sandbox::network::{Attempt, Direct, Proxy};
 use concertina_sandbox::{
     Confinement, Gate, Limits, Machine, Network, Program, SandboxError, Tier, probe, started_by,
 };
 
+use super::closed::{Closed, Rules, Verdict};
 use super::executor::{
     Execution, ExecutionError, Executor, Held, Invocation, PlainExecutor, RefusedHost,
 };
@@ -58,6 +57,8 @@ pub struct SandboxExecutor {
     floor: Tier,
     /// Places that are held wherever they are.
     held: Vec<PathBuf>,
+    /// Places of which no program gets anything, by whatever word it is named.
+    secret: Vec<PathBuf>,
 }
 
 /// What this machine can enforce; found out once.
@@ -66,15 +67,16 @@ pub fn machine() -> &'static Machine {
     MACHINE.get_or_init(probe)
 }
 
-/// What runs programs under the settings' `floor`, with the places `held` as they are.
-pub fn executor(floor: Floor, held: Vec<PathBuf>) -> Arc<dyn Executor> {
+/// What runs programs under the settings' `floor`, with the places `held` as they are and nothing of those
+/// that are `secret`.
+pub fn executor(floor: Floor, held: Vec<PathBuf>, secret: Vec<PathBuf>) -> Arc<dyn Executor> {
     let floor = match floor {
         Floor::None => return Arc::new(PlainExecutor),
         Floor::L1 => Tier::L1,
         Floor::L2 => Tier::L2,
         Floor::L3 => Tier::L3,
     };
-    Arc::new(SandboxExecutor { floor, held })
+    Arc::new(SandboxExecutor { floor, held, secret })
 }
 
 impl Executor for SandboxExecutor {
@@ -114,18 +116,24 @@ impl SandboxExecutor {
     fn confinement(&self, invocation: &Invocation, program: &Program) -> Confinement {
         let access = &invocation.access;
         let roots = access.roots();
-        let [unreadable, unwritable] = &invocation.closed;
+        let rules = Rules::new(&invocation.closed);
         let mut read = places(&roots.read);
-        read.extend(invocation.readable.iter().filter_map(|path| path.canonicalize().ok()));
-        let read = without(read, unreadable);
-        // What may be written can be read as well.
-        let written = places(&roots.write);
-        let write = without(without(written.clone(), unreadable), unwritable);
+        let named = invocation.readable.iter().filter_map(|path| path.canonicalize().ok());
+        read.extend(named.filter(|path| !self.secret.iter().any(|place| path.starts_with(place))));
+        let mut write = places(&roots.write);
+        write.retain(|place| rules.judge_place(place) == Verdict::Open);
+        let closed = Closed::within(&write, &read, &rules);
+        // What may be written can be read as well, but for what is closed in it and named by itself.
+        read.retain(|place| {
+            let is_within =
+                |places: &BTreeSet<PathBuf>| places.iter().any(|at| place.starts_with(at));
+            !is_within(&write) || is_within(&closed.closed)
+        });
+        let read = rules.readable(read);
         let mut execute: BTreeSet<PathBuf> = started_by(program).into_iter().collect();
         execute.extend(startable(access, program));
         let mut protect: BTreeSet<PathBuf> = BTreeSet::new();
-        // Of what was granted: parts of a directory are as much a part of it as the whole.
-        let directories = written.iter().chain(
+        let directories = write.iter().chain(
             // The workspace may lie below what may be written.
             [&invocation.directory]
                 .into_iter()
@@ -138,8 +146,9 @@ impl SandboxExecutor {
         protect.extend(held.cloned());
         // What a tool is given to write by name is meant; what it cannot write needs no protection.
         protect.retain(|path| {
-            !written.contains(path) && write.iter().any(|root| path.starts_with(root))
+            !write.contains(path) && write.iter().any(|root| path.starts_with(root))
         });
+        protect.extend(closed.kept);
         let write: BTreeSet<PathBuf> = write
             .into_iter()
             .filter(|path| !protect.iter().any(|held| path.starts_with(held)))
@@ -149,6 +158,7 @@ impl SandboxExecutor {
             write: write.into_iter().collect(),
             execute: execute.into_iter().collect(),
             protect: protect.into_iter().collect(),
+            closed: closed.closed.into_iter().collect(),
             pins: Vec::new(),
             network: network(access),
             at_least: self.floor,
@@ -222,41 +232,6 @@ fn places(roots: &[Root]) -> BTreeSet<PathBuf> {
         }
     }
     places
-}
-
-/// The same places without what `closed` covers. A kernel that was given a directory cannot be told to leave
-/// something in it out, so instead of a directory that holds such a thing its other entries are given.
-fn without(places: BTreeSet<PathBuf>, closed: &[PathPattern]) -> BTreeSet<PathBuf> {
-    if closed.is_empty() {
-        return places;
-    }
-    let is_closed = |path: &Path| {
-        // What is no text cannot be judged, so it is left out.
-        let path = path.to_str().and_then(|path| FilePath::new(path).ok());
-        path.is_none_or(|path| closed.iter().any(|pattern| pattern.matches(&path)))
-    };
-    places.into_iter().flat_map(|place| open_parts(place, &is_closed).0).collect()
-}
-
-/// What of `place` is not closed, and whether that is all of it. A directory in which nothing is closed is
-/// given as a whole.
-fn open_parts(place: PathBuf, is_closed: &dyn Fn(&Path) -> bool) -> (Vec<PathBuf>, bool) {
-    if is_closed(&place) {
-        return (Vec::new(), false);
-    }
-    let is_directory = place.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-    let Ok(entries) = std::fs::read_dir(&place) else { return (vec![place], true) };
-    if !is_directory {
-        return (vec![place], true);
-    }
-    let (mut parts, mut whole) = (Vec::new(), true);
-    for entry in entries.filter_map(Result::ok) {
-        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        let (inside, is_whole) = open_parts(entry.path(), is_closed);
-        whole &= is_whole;
-        parts.extend(inside.into_iter().filter(|_| !is_link));
-    }
-    if whole { (vec![place], true) } else { (parts, false) }
 }
 
 /// What may be reached, as the sandbox is told of it.

@@ -3,6 +3,7 @@
 //! A new kind of tool is a new file here, a variant of [`Runner`], and a `kind` in the settings.
 //! Nothing runs without a [`Ticket`], and a ticket is consumed by the run.
 
+mod closed;
 mod confined;
 mod define;
 mod exec;

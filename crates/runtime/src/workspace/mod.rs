@@ -28,6 +28,7 @@ use crate::doctor::Around;
 use crate::error::RuntimeError;
 use crate::find::{Indexed, Indexes};
 use crate::inside::leads_to;
+use crate::private::secret_places;
 use crate::procedures::Procedures;
 use crate::semantic::{CatalogueMeaning, Encoder, EncoderError, Meaning, Note, configured};
 use crate::settings::{Loaded, load_config};
@@ -59,7 +60,7 @@ fn around_of(root: &Path, options: &WorkspaceOptions<'_>) -> Site {
     Site {
         real_workspace: real(root),
         unwritable: places.into_iter().flatten().map(real).collect(),
-        secret: state.iter().map(|state| real(&state.join("keys"))).collect(),
+        secret: state.iter().flat_map(|state| secret_places(state)).map(|at| real(&at)).collect(),
         home,
         ..Site::default()
     }
@@ -238,8 +239,10 @@ impl Workspace {
         let meaning = configured(&loaded.config.search, options.variable)
             .map(|encoder| encoder.map(|encoder| Arc::new(Meaning::new(encoder, &options.home))));
         let executor = options.executor.unwrap_or_else(|| {
-            let held = settings.site.unwritable.iter().chain(&settings.site.secret);
-            executor(loaded.config.sandbox.tier, held.map(PathBuf::from).collect())
+            let places = |texts: &[String]| texts.iter().map(PathBuf::from).collect::<Vec<_>>();
+            let secret = places(&settings.site.secret);
+            let held = [places(&settings.site.unwritable), secret.clone()].concat();
+            executor(loaded.config.sandbox.tier, held, secret)
         });
         let mut workspace = Self {
             toolbox: Toolbox::new(defined.runners, executor, root.clone())

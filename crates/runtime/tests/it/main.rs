@@ -16,6 +16,7 @@
 
 mod agent;
 mod agent_live;
+mod approvals;
 mod audit;
 mod case_lists;
 mod cases;

@@ -193,7 +193,7 @@ fn a_key_that_is_wanted_once_is_wanted_for_every_update() {
 }
 
 #[test]
-fn advisory_05_and_20_nothing_of_a_repository_runs_while_it_is_installed() {
+fn advisory_05_advisory_20_nothing_of_a_repository_runs_while_it_is_installed() {
     let world = World::new();
     versions(&world);
     let mark = world.path("ran").display().to_string();

@@ -33,6 +33,14 @@ pub(super) struct Identity {
     pub(super) inode: u64,
 }
 
+impl Identity {
+    /// What is at `path`, be it a link.
+    pub(super) fn at(path: &Path) -> rustix::io::Result<Self> {
+        let stat = rustix::fs::lstat(path)?;
+        Ok(Self { device: stat.st_dev, inode: stat.st_ino })
+    }
+}
+
 /// Something that is granted.
 #[derive(Debug)]
 pub(super) struct Grant {

@@ -24,6 +24,11 @@ const SCRATCH: &CStr = c"256m";
 /// A root of one's own holds directories, links and approved files.
 const ROOT: &CStr = c"256m";
 
+/// What lies over what is closed.
+const CLOSED: &CStr = c"64k";
+const CLOSED_FILE: &CStr = c"file";
+const CLOSED_DIRECTORY: &CStr = c"directory";
+
 /// Landlock's rights to read files and to list directories.
 const READ: u64 = 1 << 2 | 1 << 3;
 
@@ -44,8 +49,13 @@ pub(super) fn carry_out(plan: &Plan, rules: &OwnedFd) -> Result<(), Broken> {
         take(source).map_err(|error| Broken::Source(index, error))?;
     }
     let root = if plan.has_own_root { own_root(&system).map_err(start)? } else { system };
+    let closed = if plan.closes { Some(closed(&root).map_err(start)?) } else { None };
     for (index, step) in plan.steps.iter().enumerate() {
-        take_step(plan, step, &root, rules).map_err(|error| Broken::Step(index, error))?;
+        take_step(plan, step, &root, closed.as_ref(), rules)
+            .map_err(|error| Broken::Step(index, error))?;
+    }
+    if let Some(closed) = closed {
+        leave(&closed).map_err(start)?;
     }
     if plan.has_own_root { enter(&root).map_err(start) } else { Ok(()) }
 }
@@ -93,7 +103,54 @@ fn enter(root: &OwnedFd) -> rustix::io::Result<()> {
     rustix::process::chdir(c"/")
 }
 
-fn take_step(plan: &Plan, step: &Step, root: &OwnedFd, rules: &OwnedFd) -> rustix::io::Result<()> {
+/// An empty file and an empty directory that nobody may open, not even who owns them: there are no
+/// capabilities. They lie over `root` until they are left, because only what is mounted can be mounted
+/// again.
+fn closed(root: &OwnedFd) -> rustix::io::Result<OwnedFd> {
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let system = memory(CLOSED, c"0755", attributes)?;
+    mkdirat(&system, CLOSED_DIRECTORY, Mode::empty())?;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    drop(openat(&system, CLOSED_FILE, flags, Mode::empty())?);
+    raw::hold(&system, Hold::DATA.attributes(), false)?;
+    attach(&system, root)?;
+    Ok(system)
+}
+
+/// Takes away what lies over the root.
+fn leave(mount: &OwnedFd) -> rustix::io::Result<()> {
+    rustix::process::fchdir(mount)?;
+    unmount(c".", UnmountFlags::DETACH)
+}
+
+/// Lays something empty over what is at `at`, a link included.
+fn close(
+    root: &OwnedFd,
+    at: &CStr,
+    identity: Option<Identity>,
+    closed: &OwnedFd,
+) -> rustix::io::Result<()> {
+    let target = match find(root, at) {
+        Err(Errno::NOENT | Errno::NOTDIR) if identity.is_some() => return Ok(()),
+        found => found?,
+    };
+    let stat = fstat(&target)?;
+    if identity.is_some_and(|own| own != Identity { device: stat.st_dev, inode: stat.st_ino }) {
+        return Ok(());
+    }
+    let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    let name = if is_directory { CLOSED_DIRECTORY } else { CLOSED_FILE };
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    attach(&open_tree(closed, name, flags)?, &target)
+}
+
+fn take_step(
+    plan: &Plan,
+    step: &Step,
+    root: &OwnedFd,
+    closed: Option<&OwnedFd>,
+    rules: &OwnedFd,
+) -> rustix::io::Result<()> {
     match step {
         Step::Seal => raw::hold(root, Hold::SYSTEM.attributes(), true),
         Step::Scratch { at } => {
@@ -104,7 +161,8 @@ fn take_step(plan: &Plan, step: &Step, root: &OwnedFd, rules: &OwnedFd) -> rusti
         }
         Step::Directory { at } => {
             let (parent, name) = split(root, at)?;
-            mkdirat(&parent, name, Mode::from_raw_mode(0o755))
+            // What was written here would be lost with the view, so it is refused.
+            mkdirat(&parent, name, Mode::from_raw_mode(0o555))
         }
         Step::File { at, bytes, mode } => {
             let (parent, name) = split(root, at)?;
@@ -135,6 +193,7 @@ fn take_step(plan: &Plan, step: &Step, root: &OwnedFd, rules: &OwnedFd) -> rusti
             let target = find(root, at)?;
             attach(&clone(&target, *identity, hold.attributes())?, &target)
         }
+        Step::Close { at, identity } => close(root, at, *identity, closed.ok_or(Errno::INVAL)?),
         Step::Processes { at } => processes(root, at, rules),
         Step::Allow { at, rights } => allow(rules, &find(root, at)?, *rights),
     }

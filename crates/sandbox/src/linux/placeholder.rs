@@ -45,8 +45,13 @@ pub(super) enum Protected {
 }
 
 impl Placeholder {
-    /// Looks along `path` from `root`, which is there, and puts a placeholder where it ends early.
-    pub(super) fn along(root: &Path, path: &Path) -> Result<Protected, SandboxError> {
+    /// Looks along `path` from `root`, which is there, and puts a placeholder where it ends early. A link
+    /// is an error, but at the end where it may be one.
+    pub(super) fn along(
+        root: &Path,
+        path: &Path,
+        may_be_link: bool,
+    ) -> Result<Protected, SandboxError> {
         let below = path.strip_prefix(root).unwrap_or(path);
         let mut at = root.to_owned();
         for part in below.components() {
@@ -56,6 +61,7 @@ impl Placeholder {
                 Ok(file) if is_placeholder(&file) => {}
                 Ok(_) => continue,
                 Err(Errno::NOENT) => {}
+                Err(Errno::LOOP) if may_be_link && at == path => continue,
                 Err(Errno::LOOP) => {
                     let reason = "it is to stay as it is, and a link in a directory that may be \
                                   written cannot be held; grant what is beside it instead";

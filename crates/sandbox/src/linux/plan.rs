@@ -63,6 +63,9 @@ pub(super) enum Step {
     Place { source: usize, at: CString },
     /// What is here stays here, held.
     Cover { at: CString, identity: Identity, hold: Hold },
+    /// What is here can be neither read nor changed: something empty lies over it, that nobody may open.
+    /// With an identity only where this is what is here.
+    Close { at: CString, identity: Option<Identity> },
     /// The processes of the new namespace. Where the system does not let them be seen, they are not.
     Processes { at: CString },
     /// Landlock's rights on what was made above.
@@ -74,6 +77,8 @@ pub(super) enum Step {
 pub(super) struct Plan {
     pub(super) sources: Vec<Source>,
     pub(super) steps: Vec<Step>,
+    /// Whether anything is to be closed.
+    pub(super) closes: bool,
     /// Whether the root is one of its own, in which only what is placed can be seen.
     pub(super) has_own_root: bool,
 }
@@ -90,6 +95,7 @@ impl Plan {
             }
             Some(Step::Place { at, .. }) => words("placing", at),
             Some(Step::Cover { at, .. }) => words("holding", at),
+            Some(Step::Close { at, .. }) => words("closing", at),
             Some(Step::Processes { at }) => words("mounting", at),
             Some(Step::Allow { at, .. }) => words("allowing", at),
             None => "the file system".to_owned(),

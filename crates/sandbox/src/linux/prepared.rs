@@ -13,6 +13,7 @@ use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
 use super::executable::Executable;
 use super::grant::{Access, Grant};
+use super::guard::Guard;
 use super::placeholder::Placeholder;
 use super::plan::Plan;
 use super::seccomp::{self, Instruction, Profile};
@@ -73,6 +74,7 @@ pub(super) struct Prepared {
     pub(super) limits: Vec<(u32, u64)>,
     pub(super) plan: Option<Plan>,
     pub(super) placeholders: Vec<Placeholder>,
+    pub(super) guard: Guard,
     pub(super) is_networked: bool,
     pub(super) null: OwnedFd,
     pub(super) stdout: OwnedFd,
@@ -149,9 +151,9 @@ pub(super) fn prepare(
         grants: &grants,
     };
     let view = if held.tier == Tier::L1 { None } else { Some(View::of(&wanted)?) };
-    let (plan, placeholders, argv, path) = match view {
-        Some(view) => (Some(view.plan), view.placeholders, view.argv, view.path),
-        None => (None, vec![], program.argv.clone(), executable.path.clone()),
+    let (plan, placeholders, closed, argv, path) = match view {
+        Some(view) => (Some(view.plan), view.placeholders, view.closed, view.argv, view.path),
+        None => (None, vec![], vec![], program.argv.clone(), executable.path.clone()),
     };
 
     let lost = |error: io::Error| not_started("preparing its start", error);
@@ -187,6 +189,7 @@ pub(super) fn prepare(
         limits: limits(machine, confinement),
         plan,
         placeholders,
+        guard: Guard::of(closed),
         is_networked,
         null: null().map_err(lost)?,
         stdout: stdout_in,

@@ -79,6 +79,7 @@ pub fn self_test(machine: &Machine, tier: Tier) -> Result<Vec<Escape>, SandboxEr
         write: vec![],
         execute: vec![],
         protect: vec![],
+        closed: vec![],
         pins: vec![],
         network: Network::None,
         at_least: tier,

@@ -6,8 +6,10 @@ use std::sync::atomic::AtomicI32;
 
 use super::executable::Executable;
 use super::grant::{Access, Grant, Identity, open_plain, refused, text};
+use super::held::Held;
 use super::pin::Pinned;
-use super::placeholder::{Placeholder, Protected};
+use super::placeholder::Placeholder;
+use super::places::Mounts;
 use super::plan::{Hold, Plan, Source, Step};
 use super::{baseline, ruleset};
 use crate::{Confinement, Program, SandboxError, Tier};
@@ -26,6 +28,8 @@ const NEIGHBOURS: usize = 2_000;
 pub(super) struct View {
     pub(super) plan: Plan,
     pub(super) placeholders: Vec<Placeholder>,
+    /// What was closed, as it was.
+    pub(super) closed: Vec<(PathBuf, Identity)>,
     pub(super) argv: Vec<String>,
     pub(super) path: PathBuf,
 }
@@ -52,6 +56,7 @@ impl View {
             },
             made: BTreeSet::new(),
             placed: Vec::new(),
+            closed: BTreeSet::new(),
         };
         writer.view.plan.has_own_root = wanted.tier == Tier::L3;
         writer.write()?;
@@ -66,6 +71,8 @@ struct Writer<'a> {
     made: BTreeSet<PathBuf>,
     /// What was placed, and what may be done there.
     placed: Vec<(PathBuf, Access)>,
+    /// What was closed.
+    closed: BTreeSet<PathBuf>,
 }
 
 impl Writer<'_> {
@@ -98,7 +105,7 @@ impl Writer<'_> {
         for grant in &grants {
             self.place(grant)?;
         }
-        self.protect(&grants)?;
+        self.hold(&grants)?;
         self.redirect(&apart)?;
         self.mirror(&grants, apart, Path::new(APPROVED))?;
         if self.view.plan.has_own_root {
@@ -214,40 +221,29 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Holds what is protected in directories that may be written.
-    fn protect(&mut self, grants: &[&Grant]) -> Result<(), SandboxError> {
-        let roots = || grants.iter().filter(|grant| grant.access == Access::Write);
-        let mut covers: BTreeSet<(PathBuf, bool)> = BTreeSet::new();
-        for held in &self.wanted.confinement.protect {
-            let Some(root) = roots().rfind(|root| held.starts_with(&root.path)) else {
-                continue;
-            };
-            let held = match Placeholder::along(&root.path, held)? {
-                Protected::There => held.clone(),
-                Protected::Missing(placeholder) => {
-                    let path = placeholder.path.clone();
-                    self.view.placeholders.push(placeholder);
-                    path
-                }
-            };
-            // What is above must not be renamed, or another could be put in its place.
-            let above = held.ancestors().skip(1).take_while(|path| *path != root.path);
-            covers.extend(above.map(|path| (path.to_owned(), false)));
-            covers.insert((held, true));
-        }
-        let is_held = |path: &Path| covers.contains(&(path.to_owned(), true));
-        for (path, is_protected) in &covers {
-            if !*is_protected && is_held(path) {
-                continue;
-            }
-            // Below something that is held whole there is nothing left to hold.
-            if path.ancestors().skip(1).any(is_held) {
-                continue;
-            }
+    /// Holds what is protected or closed in directories that may be written.
+    fn hold(&mut self, grants: &[&Grant]) -> Result<(), SandboxError> {
+        let held = Held::of(self.wanted.confinement, grants)?;
+        for (path, hold) in held.covers() {
             let identity = identity(path)?;
-            let hold = if *is_protected { Hold::READ } else { Hold::AS_IT_IS };
             self.step(Step::Cover { at: inside(path)?, identity, hold });
         }
+        let mounts = if held.closed.is_empty() { None } else { Some(Mounts::read()?) };
+        for path in &held.closed {
+            let identity = identity(path)?;
+            self.view.closed.push((path.clone(), identity));
+            self.step(Step::Close { at: inside(path)?, identity: None });
+            // In a root of its own nothing else can be seen.
+            let Some(mounts) = mounts.as_ref().filter(|_| !self.view.plan.has_own_root) else {
+                continue;
+            };
+            for place in mounts.elsewhere(path)? {
+                self.step(Step::Close { at: inside(&place)?, identity: Some(identity) });
+            }
+        }
+        self.view.plan.closes = !held.closed.is_empty();
+        self.view.placeholders = held.placeholders;
+        self.closed = held.closed;
         Ok(())
     }
 
@@ -298,7 +294,7 @@ impl Writer<'_> {
             }
             for path in names {
                 let is_pinned = pins.iter().any(|pinned| pinned.path == path);
-                if is_pinned || anew.contains(&path) {
+                if is_pinned || anew.contains(&path) || self.closed.contains(&path) {
                     continue;
                 }
                 if let Ok(target) = path.read_link() {
@@ -309,6 +305,10 @@ impl Writer<'_> {
                     let hold = if may_start { Hold::READ } else { Hold::DATA };
                     self.show(&path, identity, is_directory, hold, &at(&path))?;
                     self.placed.push((at(&path), Access::Read));
+                    for closed in self.closed.iter().filter(|closed| closed.starts_with(&path)) {
+                        let at = inside(&at(closed))?;
+                        self.view.plan.steps.push(Step::Close { at, identity: None });
+                    }
                 }
             }
         }
@@ -389,10 +389,7 @@ fn is_written(grants: &[&Grant], path: &Path) -> bool {
 }
 
 fn identity(path: &Path) -> Result<Identity, SandboxError> {
-    let stat = open_plain(path)
-        .and_then(|file| rustix::fs::fstat(&file))
-        .map_err(|error| refused(path, &std::io::Error::from(error).to_string()))?;
-    Ok(Identity { device: stat.st_dev, inode: stat.st_ino })
+    Identity::at(path).map_err(|error| refused(path, &std::io::Error::from(error).to_string()))
 }
 
 /// Whether two paths are the same but for `.` and doubled slashes.

@@ -166,7 +166,11 @@ impl<'a> Run<'a> {
                     return Err(SandboxError::Cancelled);
                 }
             }
-            let [out, err, control, keeper] = self.wait(&stdout, &stderr)?;
+            let [out, err, control, keeper, guard] = self.wait(&stdout, &stderr)?;
+            if guard {
+                self.prepared.guard.drain();
+                self.check()?;
+            }
             if out {
                 stdout.read(&self.keeper.ends.stdout, &mut buffer).map_err(SandboxError::Lost)?;
             }
@@ -196,6 +200,7 @@ impl<'a> Run<'a> {
         let status = status.ok_or_else(|| {
             SandboxError::Lost(io::Error::other("the process that keeps it ended first"))
         })?;
+        self.check()?;
         let exit = if libc::WIFSIGNALED(status) {
             128 + libc::WTERMSIG(status)
         } else {
@@ -205,25 +210,36 @@ impl<'a> Run<'a> {
     }
 
     /// Waits until something can be read or the keeper is gone, or for a moment.
-    fn wait(&self, stdout: &Output, stderr: &Output) -> Result<[bool; 4], SandboxError> {
+    fn wait(&self, stdout: &Output, stderr: &Output) -> Result<[bool; 5], SandboxError> {
         let ends = &self.keeper.ends;
         // A stream that ended would be ready all the time.
         let wanted = |output: &Output| {
             if output.is_over { PollFlags::empty() } else { PollFlags::IN }
+        };
+        let (guard, told) = match self.prepared.guard.events() {
+            Some(events) => (events, PollFlags::IN),
+            None => (ends.control.as_fd(), PollFlags::empty()),
         };
         let mut looked = [
             PollFd::from_borrowed_fd(ends.stdout.as_fd(), wanted(stdout)),
             PollFd::from_borrowed_fd(ends.stderr.as_fd(), wanted(stderr)),
             PollFd::from_borrowed_fd(ends.control.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.keeper.process.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(guard, told),
         ];
         let left = self.limits.time.saturating_sub(self.started.elapsed());
         match poll(&mut looked, Some(&timespec(left.min(ASK)))) {
             Ok(_) => {}
-            Err(Errno::INTR) => return Ok([false; 4]),
+            Err(Errno::INTR) => return Ok([false; 5]),
             Err(error) => return Err(SandboxError::Lost(error.into())),
         }
         Ok(looked.map(|looked| !looked.revents().is_empty()))
+    }
+
+    /// Whether what is closed is still what was closed.
+    fn check(&self) -> Result<(), SandboxError> {
+        let exchanged = self.prepared.guard.exchanged();
+        exchanged.map_or(Ok(()), |path| Err(SandboxError::Exchanged(path.to_owned())))
     }
 
     fn serve<'scope>(

@@ -12,6 +12,7 @@
 )]
 
 mod cases;
+mod closed;
 mod endings;
 mod identity;
 mod matrix;

@@ -174,7 +174,7 @@ rows! {
     escape_read_through_a_link: L1 Anyone ["read", "@r/link"] FILE, ["read", "@r/ok"];
     escape_read_through_a_link_to_a_directory:
         L1 Anyone ["read", "@r/dlink/secret"] FILE, ["list", "@r"];
-    escape_write_through_a_link: L2 Anyone ["write", "@w/wlink"] FILE, ["write", "@w/own"];
+    advisory_26_escape_write_through_a_link: L2 Anyone ["write", "@w/wlink"] FILE, ["write", "@w/own"];
     escape_read_by_the_root_of_a_process:
         L1 Root ["read", "/proc/self/root/etc/shadow"] FILE, ["read", "@r/ok"];
     escape_list_outside: L1 Anyone ["list", "@o"] FILE, ["list", "@r"];

@@ -187,3 +187,31 @@ fn s56_a_script_that_changes_meanwhile_never_runs_unapproved() {
         }
     }
 }
+
+/// What lies beside an approved file is shown with it, but for what is closed.
+#[test]
+fn what_is_closed_beside_an_approved_file_stays_closed() {
+    for hold in all_holds("what_is_closed_beside_an_approved_file_stays_closed") {
+        let scene = Scene::new();
+        fs::create_dir_all(scene.at("w/deep/er")).unwrap();
+        fs::create_dir(scene.at("w/beside")).unwrap();
+        for name in ["w/deep/key", "w/deep/er/key", "w/beside/key", "w/beside/open"] {
+            fs::write(scene.at(name), "hush").unwrap();
+        }
+        let bytes = script(&scene, "approved");
+        put(&scene.at("w/deep/script"), &bytes);
+        let mut confinement = confinement(&scene, &hold, "w/deep/script", &bytes);
+        confinement.write = vec![scene.at("w")];
+        let keys = ["w/deep/key", "w/deep/er/key", "w/beside/key"];
+        confinement.closed = keys.iter().map(|name| scene.at(name)).collect();
+        let approved = |name: &str| format!("/.approved{}", scene.text(name));
+        for key in keys {
+            for path in [scene.text(key), approved(key)] {
+                let said = scene.tries_with(&hold, &confinement, &["read", &path]);
+                assert!(is_refusal(&said, REFUSED), "{}: {path}: {said:?}", hold.name);
+            }
+        }
+        let said = scene.tries_with(&hold, &confinement, &["read", &approved("w/beside/open")]);
+        assert_eq!(said, Said::Open, "{}", hold.name);
+    }
+}

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Barrier;
 
-use concertina_sandbox::{Confinement, SandboxError, Tier, run};
+use concertina_sandbox::{Confinement, SandboxError, run};
 use libc::{EACCES, EBUSY, EEXIST, EISDIR, EPERM, EROFS, EXDEV};
 
-use crate::scene::{Hold, Said, Scene, content, holds, is_refusal, is_root};
+use crate::scene::{Hold, Said, Scene, at, content, is_refusal, is_root, writing};
 
 const HELD: &[i32] = &[EACCES, EPERM, EROFS, EBUSY, EEXIST, EISDIR, EXDEV];
 const PROTECTED: &[&str] =
@@ -18,10 +18,6 @@ fn confinement(scene: &Scene, hold: &Hold) -> Confinement {
         protect: PROTECTED.iter().map(|name| scene.at(name)).collect(),
         ..scene.confinement(hold.tier)
     }
-}
-
-fn writing(test: &str) -> Vec<Hold> {
-    holds(test).into_iter().filter(|hold| hold.tier > Tier::L1).collect()
 }
 
 fn repository(scene: &Scene) {
@@ -228,16 +224,4 @@ fn mounts_of_a_run_are_seen_by_nobody_else() {
         }
     };
     std::thread::scope(|scope| scope.spawn(test).join().unwrap());
-}
-
-fn at(scene: &Scene, words: &[&str]) -> Vec<&'static str> {
-    words
-        .iter()
-        .map(|word| match word.strip_prefix('@') {
-            Some(name) => scene.text(name),
-            None => (*word).to_owned(),
-        })
-        // A test ends with its process.
-        .map(|word| &*word.leak())
-        .collect()
 }

@@ -60,6 +60,11 @@ pub(crate) fn holds(test: &str) -> Vec<Hold> {
     able
 }
 
+/// Those in which something may be written.
+pub(crate) fn writing(test: &str) -> Vec<Hold> {
+    holds(test).into_iter().filter(|hold| hold.tier > Tier::L1).collect()
+}
+
 /// Nothing is granted.
 pub(crate) fn nothing() -> Confinement {
     Confinement {
@@ -67,6 +72,7 @@ pub(crate) fn nothing() -> Confinement {
         write: vec![],
         execute: vec![],
         protect: vec![],
+        closed: vec![],
         pins: vec![],
         network: Network::None,
         at_least: Tier::L1,
@@ -263,4 +269,17 @@ pub(crate) fn content(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         }
     }
     found
+}
+
+/// Words in which `@` stands for the scene.
+pub(crate) fn at(scene: &Scene, words: &[&str]) -> Vec<&'static str> {
+    words
+        .iter()
+        .map(|word| match word.strip_prefix('@') {
+            Some(name) => scene.text(name),
+            None => (*word).to_owned(),
+        })
+        // A test ends with its process.
+        .map(|word| &*word.leak())
+        .collect()
 }

@@ -1,6 +1,7 @@
 use concertina_types::{
-    Actor, Blob, Draft, Event, Fact, SessionId, Timestamp, Tokens, verify_chain,
+    Actor, Blob, Digest, Draft, Event, Fact, SessionId, Timestamp, Tokens, verify_chain,
 };
+use serde_json::json;
 
 fn log() -> Vec<Event> {
     let session = SessionId::new("s-1").unwrap();
@@ -64,5 +65,21 @@ fn every_bit_of_a_record_counts() {
                 assert!(verify_chain(&altered).is_err() || altered[1] == events[1]);
             }
         }
+    }
+}
+
+#[test]
+fn records_from_before_answerers_were_named_stay_as_they_were_written() {
+    let key = Digest::of(b"action");
+    for written in [
+        json!({"kind": "approval.given", "data": {"id": "ask-1", "key": key, "scope": "once", "by": "command"}}),
+        json!({"kind": "approval.refused", "data": {"id": "ask-1", "by": "terminal"}}),
+        json!({"kind": "approval.asked", "data": {
+            "id": "ask-1", "key": key, "request": "call a", "action": Blob::of("call a"), "code": "POLICY_ASKS",
+        }}),
+        json!({"kind": "approval.refused", "data": {"id": "ask-1", "by": "http", "who": "ann"}}),
+    ] {
+        let fact: Fact = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&fact).unwrap(), written);
     }
 }

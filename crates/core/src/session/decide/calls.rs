@@ -68,7 +68,7 @@ impl<'a> Deciding<'a> {
         }
         let access = match access_of_tool(self.state, self.world, tool) {
             Ok(access) => access,
-            Err(refusal) => return self.refuse(origin, request, refusal),
+            Err(refusal) => return self.refuse(origin, request, refusal.of_tool(&name)),
         };
         if let Some(refusal) = outside_access(&access, tool, &targets.paths) {
             let refusal = self.stopping(tool, refusal);

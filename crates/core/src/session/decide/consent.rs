@@ -1,6 +1,6 @@
 //! Actions that wait for a person.
 
-use concertina_types::{Actor, ApprovalScope, Digest, Fact, Means, limits};
+use concertina_types::{Actor, Answerer, ApprovalScope, Digest, Fact, Means, limits};
 
 use super::super::answer::Refusal;
 use super::super::approval::{Action, Answered, Ask};
@@ -43,7 +43,7 @@ impl Deciding<'_> {
         }
         if action.phrase.is_none() && self.world.standing.contains(&key) {
             let id = self.question(&key);
-            let (scope, by) = (ApprovalScope::Digest, Means::Earlier);
+            let (scope, by) = (ApprovalScope::Digest, Means::Earlier.into());
             self.fact(Actor::User, Fact::ApprovalGiven { id: id.clone(), key, scope, by });
             return Consent::Given(id);
         }
@@ -68,6 +68,7 @@ impl Deciding<'_> {
                 action: self.keep(text.clone()),
                 phrase: action.phrase.clone(),
                 code: why.code.clone(),
+                why: why.text.clone(),
                 checkpoint: None,
             };
             self.fact(actor(origin), fact);
@@ -97,7 +98,13 @@ impl Deciding<'_> {
     }
 
     /// A person answers a question with a yes.
-    pub(super) fn agree(&mut self, id: &str, scope: ApprovalScope, by: Means, typed: Option<&str>) {
+    pub(super) fn agree(
+        &mut self,
+        id: &str,
+        scope: ApprovalScope,
+        by: Answerer,
+        typed: Option<&str>,
+    ) {
         let request = format!("approve {id}");
         let origin = Origin::user();
         let Some(approval) = self.state.approvals.get(id).filter(|one| one.is_open(self.now))
@@ -117,24 +124,25 @@ impl Deciding<'_> {
         }
         let checkpoint = approval.checkpoint.clone();
         if let Some(refusal) =
-            checkpoint.as_ref().and_then(|name| self.unprovable(approval, name, by))
+            checkpoint.as_ref().and_then(|name| self.unprovable(approval, name, by.means))
         {
             return self.refuse(&origin, request, refusal);
         }
-        let (key, approval) = (approval.key, approval.clone());
+        let (key, approval, means) = (approval.key, approval.clone(), by.means);
         self.fact(Actor::User, Fact::ApprovalGiven { id: id.to_owned(), key, scope, by });
         if let Some(checkpoint) = checkpoint {
-            self.receipt_of_person(&approval, &checkpoint, true, by);
+            self.receipt_of_person(&approval, &checkpoint, true, means);
         }
     }
 
     /// A person answers a question with a no.
-    pub(super) fn disagree(&mut self, id: &str, by: Means) {
+    pub(super) fn disagree(&mut self, id: &str, by: Answerer) {
         let open = self.state.approvals.get(id).filter(|one| one.is_open(self.now));
         if let Some(approval) = open.cloned() {
+            let means = by.means;
             self.fact(Actor::User, Fact::ApprovalRefused { id: id.to_owned(), by });
             if let Some(checkpoint) = &approval.checkpoint {
-                self.receipt_of_person(&approval, checkpoint, false, by);
+                self.receipt_of_person(&approval, checkpoint, false, means);
             }
             return;
         }

@@ -346,6 +346,7 @@ impl Deciding<'_> {
                 action: self.keep(text.clone()),
                 phrase: None,
                 code: "CHECKPOINT".to_owned(),
+                why: format!("procedure {} waits for it", machine.document().name),
                 checkpoint: Some(checkpoint.name.clone()),
             };
             self.fact(Actor::System, fact);

@@ -86,8 +86,10 @@ async fn skills_are_served_with_the_digest_of_every_file_and_byte_for_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_resource_never_leads_out_of_its_skill_or_past_the_policy() {
-    let room = library().file("secret.txt", "the harbour master's safe");
+async fn advisory_37_a_resource_never_leads_out_of_its_skill_or_past_the_policy() {
+    let room = library()
+        .file("secret.txt", "the harbour master's safe")
+        .file("skills/tides-evil/plan.txt", "the harbour master's safe");
     std::os::unix::fs::symlink(room.path("secret.txt"), room.path("skills/tides/link.txt"))
         .unwrap();
     let client = room.client().await;
@@ -96,6 +98,8 @@ async fn a_resource_never_leads_out_of_its_skill_or_past_the_policy() {
         "skill://tides/../../secret.txt",
         "skill://tides/%2e%2e/%2e%2e/secret.txt",
         "skill://tides/..%2f..%2fsecret.txt",
+        "skill://tides/../tides-evil/plan.txt",
+        "skill://tides-evil/plan.txt",
         "skill://tides/link.txt",
         "skill://tides//etc/passwd",
         "skill://nobody/SKILL.md",

@@ -30,6 +30,7 @@ fn s43_a_confined_program_reaches_what_is_declared_by_its_proxy_and_nothing_else
         write: vec![],
         execute: vec![own.clone()],
         protect: vec![],
+        closed: vec![],
         pins: vec![],
         network: Network::Domains(vec!["allowed.test".to_owned()]),
         at_least: Tier::L2,
