@@ -225,5 +225,6 @@ fn state(one: &Approval) -> &'static str {
         Answered::Given(ApprovalScope::Digest) => "agreed for these bytes",
         Answered::Used => "used",
         Answered::Refused => "refused",
+        Answered::Withdrawn => "asked anew",
     }
 }
