@@ -26,6 +26,8 @@ pub const CLIENT_RESULT_BYTES: usize = 10_000;
 /// One answer, in bytes: with what a client may have to be told before it, it stays below
 /// [`CLIENT_RESULT_BYTES`].
 pub const RESULT_BYTES: usize = CLIENT_RESULT_BYTES - LEAD_BYTES;
+/// A fragment of a result, where the step of a procedure shows no more at once: some forty lines.
+pub const FRAGMENT_BYTES: usize = 2_000;
 /// What may stand before an answer, in bytes: what changed, what is missing, whose session it is.
 pub const LEAD_BYTES: usize = 1_600;
 /// A line, for addressing: longer ones count as several, so that any part of a text can be shown.

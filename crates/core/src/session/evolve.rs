@@ -84,7 +84,12 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         }
         Fact::CallFinished { id, outcome, .. } => {
             let call = state.pending.remove(id);
-            if let CallOutcome::Done { output, .. } = outcome {
+            if let CallOutcome::Done { output, exit, .. } = outcome {
+                let claims =
+                    |open: &&OpenSkill| call.as_ref().is_some_and(|call| open.claims(&call.tool));
+                let by = state.open.iter().filter(|_| *exit == 0).filter(claims);
+                let by: Vec<SkillId> = by.map(|open| open.opened.id.clone()).collect();
+                state.results.extend(by.into_iter().map(|id| (id, *output)));
                 state.produced_by.extend(call.map(|call| (*id, call.tool)));
                 state.evidence.insert(*id, *output);
             }
@@ -110,8 +115,9 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Fact::ChildStarted { child, skill } => {
             state.children.insert(child.clone(), skill.clone());
         }
-        Fact::ChildFinished { child, completed, .. } => {
+        Fact::ChildFinished { child, completed, result } => {
             if let Some(skill) = state.children.remove(child).filter(|_| *completed) {
+                state.results.insert(skill.clone(), *result);
                 use_skill(&mut state, &skill);
             }
         }

@@ -154,6 +154,8 @@ pub struct State {
     pub approvals: BTreeMap<String, Approval>,
     /// Children that have not come back.
     pub children: BTreeMap<SessionId, SkillId>,
+    /// What each skill brought about last: the output of a tool that it claims, or the result of its fork.
+    pub results: BTreeMap<SkillId, Blob>,
     /// The procedure that is followed, and where it stands.
     pub run: Option<Run>,
 }

@@ -102,7 +102,8 @@ pub(super) fn decision(
         },
         Ref::Menu(name) if !has_menu(state, world, name) => unknown(reference),
         Ref::Evidence { id, .. } if !state.evidence.contains_key(id) => unknown(reference),
-        Ref::Evidence { id, .. } if step_of_evidence(state, world, *id) == 0 => {
+        // Of what a step shows the place only, that is known already.
+        Ref::Evidence { id, .. } if step_of_evidence(state, world, *id) < 2 => {
             let text = format!("this step does not show {reference}");
             deny("NOT_IN_STEP", text, "procedure")
         }

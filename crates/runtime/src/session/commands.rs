@@ -73,7 +73,7 @@ impl Session {
         &mut self,
         ready: ReadySkill,
     ) -> Result<Result<(PreparedSkill, Vec<NeedsApproval>), Refusal>, RuntimeError> {
-        let ReadySkill { origin, mut skill, directory, distrusted, options, runner } = ready;
+        let ReadySkill { origin, mut skill, directory, distrusted, options, runner, .. } = ready;
         let mut outputs = Vec::new();
         let mut waiting = Vec::new();
         for command in skill.commands.clone() {

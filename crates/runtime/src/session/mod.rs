@@ -3,6 +3,7 @@
 mod commands;
 mod consent;
 mod dispatch;
+mod handover;
 mod opening;
 mod part;
 mod procedure;

@@ -13,6 +13,7 @@ use concertina_types::{DisclosureKind, Ref, SkillId};
 use super::{OpenOptions, ReadySearch, Reply, Session};
 use crate::Distrust;
 use crate::error::RuntimeError;
+use crate::inside::inside;
 use crate::tools::CommandRunner;
 use crate::workspace::{LoadedSkill, Workspace};
 
@@ -39,6 +40,8 @@ pub struct ReadySkill {
     pub(super) distrusted: Option<Distrust>,
     pub(super) options: OpenOptions,
     pub(super) runner: CommandRunner,
+    /// The texts of the procedure that is followed while it is open, where it names one.
+    pub(super) procedure: Vec<String>,
 }
 
 impl From<Reply> for Opening {
@@ -95,13 +98,27 @@ impl Session {
             let (code, reason) = (distrust.code.as_str(), distrust.reason.as_str());
             return Ok(self.refuse(origin, request, code, reason)?.into());
         }
+        let options = match self.handed_over(&loaded, options)? {
+            Ok(options) => options,
+            Err(refusal) => {
+                return Ok(self.refuse(origin, request, refusal.code, refusal.message)?.into());
+            }
+        };
+        let options = &options;
+        let procedure = match procedure_of(workspace, &loaded) {
+            Ok(procedure) => procedure,
+            Err(error) => {
+                return Ok(self.refuse(origin, request, error.code(), error.to_string())?.into());
+            }
+        };
         self.learn_parameters(&loaded.document.parameters, &options.arguments);
         match self.prepared(workspace, &loaded, options) {
             Err(refusal) => Ok(self.refuse(origin, request, refusal.code, refusal.message)?.into()),
             Ok(skill) => {
                 let (options, runner) = (options.clone(), workspace.toolbox().command_runner());
                 let directory = loaded.directory;
-                let ready = ReadySkill { origin, skill, directory, distrusted, options, runner };
+                let ready =
+                    ReadySkill { origin, skill, directory, distrusted, options, runner, procedure };
                 Ok(Opening::Ready(Box::new(ready)))
             }
         }
@@ -109,6 +126,7 @@ impl Session {
 
     fn open_ready(&mut self, ready: ReadySkill) -> Result<Reply, RuntimeError> {
         let (origin, options) = (ready.origin.clone(), ready.options.clone());
+        let procedure = ready.procedure.clone();
         let request = format!("open skill:{}", ready.skill.id);
         // Before anything of it runs.
         let may = Command::MayOpen { origin: origin.clone(), skill: Box::new(ready.skill.clone()) };
@@ -127,13 +145,24 @@ impl Session {
         self.take_key()?;
         skill.text = self.redactor.redact(&skill.text).into_owned();
         let command = Command::OpenSkill {
-            origin,
+            origin: origin.clone(),
             skill: Box::new(skill.clone()),
             can_fork: options.can_fork,
             held: options.held,
         };
         let mut reply = self.apply(&command)?.reply;
         reply.needs_approval = needs_approval;
+        if reply.refusal.is_none()
+            && self.state.opened(&skill.id).is_some()
+            && !procedure.is_empty()
+        {
+            let followed = self.follow_with(&skill.id, procedure)?;
+            if let Some(refusal) = followed {
+                // Without its procedure it would be open with nothing that holds it to its steps.
+                self.close(Origin::user(), &Ref::skill(skill.id.clone()).to_string())?;
+                return self.refuse(origin, request, refusal.code, refusal.message);
+            }
+        }
         if reply.refusal.is_none() {
             reply.opened = Some(Box::new(skill));
         }
@@ -162,5 +191,26 @@ impl Session {
         };
         let id = loaded.entry.id.clone();
         prepare(id, &loaded.document, &loaded.body, loaded.resources(), &request)
+    }
+}
+
+/// The texts of the procedure that a skill names as a file beside it.
+fn procedure_of(workspace: &Workspace, loaded: &LoadedSkill) -> Result<Vec<String>, RuntimeError> {
+    let (Some(name), Some(directory)) = (&loaded.document.procedure, &loaded.directory) else {
+        return Ok(Vec::new());
+    };
+    let name = name.as_str().ok_or_else(|| RuntimeError::Environment {
+        code: "PROCEDURE_UNSOUND",
+        message: format!(
+            "skill:{} says `procedure:` without the name of a file beside it",
+            loaded.entry.id
+        ),
+    })?;
+    match inside(directory, name) {
+        Some(_) => workspace.procedures().texts(name, directory),
+        None => Err(RuntimeError::Environment {
+            code: "PROCEDURE_NOT_FOUND",
+            message: format!("`{name}` lies outside of skill:{}", loaded.entry.id),
+        }),
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use concertina_core::procedure::{Machine, TaskCard};
-use concertina_core::session::{Command, Origin, Statement, Witness, task_card};
+use concertina_core::session::{Command, Origin, Refusal, Statement, Witness, task_card};
 use concertina_store::{Keyring, Notary};
-use concertina_types::{CallId, Envelope, FieldValue, Timestamp};
+use concertina_types::{CallId, Digest, Envelope, FieldValue, SkillId, Timestamp};
 use ignore::gitignore::Gitignore;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -45,7 +45,7 @@ struct Said {
     #[serde(default)]
     parsed: BTreeMap<String, FieldValue>,
     #[serde(default)]
-    inputs_digest: Option<concertina_types::Digest>,
+    inputs_digest: Option<Digest>,
     nonce: String,
 }
 
@@ -59,6 +59,25 @@ impl Session {
         self.take_notary()?;
         let applied = self.apply(&Command::Follow { origin, texts, inputs })?;
         self.answer_waiting(applied)
+    }
+
+    /// Follows the procedure of a skill that was just opened, unless it is followed already; gives why that cannot
+    /// be.
+    pub(super) fn follow_with(
+        &mut self,
+        skill: &SkillId,
+        texts: Vec<String>,
+    ) -> Result<Option<Refusal>, RuntimeError> {
+        let first = texts.first().map(|text| Digest::of(text.as_bytes()));
+        let run = self.state.run.as_ref().filter(|run| !run.ended);
+        if run.is_some_and(|run| run.procedure == first) {
+            return Ok(None);
+        }
+        let refusal = self.follow(Origin::user(), texts)?.refusal;
+        Ok(refusal.map(|refusal| {
+            let message = format!("skill:{skill} follows a procedure: {}", refusal.message);
+            Refusal::new(refusal.code, message)
+        }))
     }
 
     /// Leaves the procedure that is followed.
@@ -213,7 +232,7 @@ impl Session {
 /// Changes that a witness names: the first says what is wrong, the others how much.
 const CHANGES: usize = 100;
 
-fn digest(seen: Option<&Result<InputsDigest, String>>) -> Option<concertina_types::Digest> {
+fn digest(seen: Option<&Result<InputsDigest, String>>) -> Option<Digest> {
     seen?.as_ref().ok().map(|seen| seen.digest)
 }
 
@@ -273,6 +292,6 @@ fn statement(machine: &Machine, envelope: &Envelope) -> Result<Statement, (&'sta
         fields: said.parsed,
         inputs: said.inputs_digest,
         nonce: said.nonce,
-        payload: concertina_types::Digest::of(&payload),
+        payload: Digest::of(&payload),
     })
 }

@@ -10,6 +10,7 @@ use super::super::approval::Action;
 use super::super::command::{Origin, Shown};
 use super::super::skill::PreparedSkill;
 use super::super::state::OpenSkill;
+use super::super::task::step_of_evidence;
 use super::super::visibility::{self, brings, visible_tools};
 use super::consent::Consent;
 use super::draft::{Deciding, actor};
@@ -298,13 +299,14 @@ impl<'a> Deciding<'a> {
             return self.refuse(origin, request, refusal);
         }
         let text = self.redacted(text);
-        let page = excerpt(&text, lines, limits::RESULT_BYTES);
+        let room = self.room(&reference);
+        let page = excerpt(&text, lines, room);
         if page.text.is_empty() && lines.is_some() {
             let text = format!("{reference} has {} lines; ask for some of those", page.total);
             return self.refuse(origin, request, Refusal::new("NO_SUCH_LINES", text));
         }
         let name = reference.to_string();
-        let text = excerpt_within(&text, lines, limits::RESULT_BYTES, |page| {
+        let text = excerpt_within(&text, lines, room, |page| {
             let range = format!("{}-{} of {}", page.lines.first, page.lines.last, page.total);
             let next = page.next().map(|next| at_lines(&reference, next).to_string());
             let mut attributes = vec![("ref", name.as_str())];
@@ -319,6 +321,16 @@ impl<'a> Deciding<'a> {
         let tokens = self.world.counter.count(&text);
         let disclosed = vec![Disclosed { reference, kind, tokens }];
         self.answer(origin, text, false, disclosed);
+    }
+
+    /// How many bytes of `reference` are shown at once: a fragment, where the step of a procedure shows no more.
+    fn room(&self, reference: &Ref) -> usize {
+        match reference {
+            Ref::Evidence { id, .. } if step_of_evidence(self.state, self.world, *id) < 3 => {
+                limits::FRAGMENT_BYTES
+            }
+            _ => limits::RESULT_BYTES,
+        }
     }
 
     /// Whether a part of `reference` may be shown. A part of a skill may where the skill may.
