@@ -258,3 +258,70 @@ fn j01_every_session_follows_what_the_settings_say_or_does_not_begin() {
         "{error}"
     );
 }
+
+const CHAIN: &str = r#"
+[tool.query_order]
+argv = ["cat", "order.json"]
+danger = "safe"
+needs_skill = ["query-order"]
+[tool.analyse]
+argv = ["echo", "${orders}"]
+danger = "safe"
+needs_skill = ["analyse"]
+parameters = {type = "object", properties = {orders = {type = "integer"}}}
+"#;
+
+fn chained(world: &World) {
+    world
+        .config(CHAIN)
+        .write("work/order.json", r#"{"orders": [3, 5], "total": 8}"#)
+        .write("work/skills/query-order/SKILL.md", "---\nname: query-order\ndescription: Queries an order.\npermissions: {tools: [query_order]}\n---\nQuery it.\n")
+        .write("work/skills/analyse/SKILL.md", "---\nname: analyse\ndescription: Analyses orders.\npermissions: {tools: [analyse]}\nparameters: {total: {type: integer, required: true}}\nrequires: [{skill: query-order, pass: {total: result.total}}]\n---\nThe total is $total.\n");
+}
+
+#[test]
+fn a16_j16_a_skill_comes_after_the_one_it_requires_and_takes_over_its_result() {
+    let world = World::new();
+    chained(&world);
+    let mut workspace = open(&world);
+    let session = Session::create(&mut workspace, Store::memory(), Started::default()).unwrap();
+    let mut seat = Seat { workspace, session };
+    let open_skill = |seat: &mut Seat, name: &str| {
+        let options = concertina_runtime::OpenOptions::default();
+        let Seat { workspace, session } = seat;
+        session.open(workspace, Origin::user(), name, &options).unwrap()
+    };
+    assert_eq!(code(&open_skill(&mut seat, "skill:analyse")), "HANDOVER_MISSING");
+    open_skill(&mut seat, "skill:query-order");
+    let told = open_skill(&mut seat, "skill:analyse");
+    assert_eq!(code(&told), "HANDOVER_MISSING", "it was opened, and brought nothing about");
+    seat.call("query_order");
+    let opened = open_skill(&mut seat, "skill:analyse").opened.expect("it opens");
+    assert!(opened.text.contains("The total is 8."), "{}", opened.text);
+}
+
+#[test]
+fn j17_a_skill_brings_its_procedure_and_is_not_open_without_it() {
+    let world = world();
+    let skill = "---\nname: shipping\ndescription: Ships it.\nprocedure: ship.sop.yaml\n---\nFollow the steps.\n";
+    let gate = GATE.replace("sop: gate", "sop: shipping");
+    world
+        .write("work/skills/shipping/SKILL.md", skill)
+        .write("work/skills/shipping/ship.sop.yaml", &gate);
+    let mut workspace = open(&world);
+    let session = Session::create(&mut workspace, Store::memory(), Started::default()).unwrap();
+    let mut seat = Seat { workspace, session };
+    let options = concertina_runtime::OpenOptions::default();
+    let told = seat.session.open(&mut seat.workspace, Origin::user(), "skill:shipping", &options);
+    assert_eq!(code(&told.unwrap()), "");
+    assert_eq!((seat.card().procedure.as_str(), seat.card().state.as_str()), ("shipping", "lint"));
+    world.write(
+        "work/skills/shipping/ship.sop.yaml",
+        gate.replace("when: lint.ok", "when: it is fine"),
+    );
+    let mut workspace = open(&world);
+    let mut session = Session::create(&mut workspace, Store::memory(), Started::default()).unwrap();
+    let told = session.open(&mut workspace, Origin::user(), "skill:shipping", &options).unwrap();
+    assert_eq!(code(&told), "PROCEDURE_UNSOUND");
+    assert!(session.state().open.is_empty());
+}
