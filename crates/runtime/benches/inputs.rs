@@ -16,8 +16,15 @@ use tempfile::TempDir;
 const DIRECTORIES: usize = 1_000;
 const FILES: usize = 100;
 
+/// One tree for all benchmarks.
+static TREE: OnceLock<Tree> = OnceLock::new();
+
 fn main() {
     divan::main();
+    // Nothing drops what is static.
+    if let Some(tree) = TREE.get() {
+        fs::remove_dir_all(tree.world.path()).unwrap();
+    }
 }
 
 struct Tree {
@@ -42,9 +49,7 @@ fn git(work: &Path, words: &[&str]) {
     assert!(git.stdout(Stdio::null()).status().unwrap().success());
 }
 
-/// One tree for all benchmarks, which is left behind in the temporary directory when they end.
 fn tree() -> &'static Tree {
-    static TREE: OnceLock<Tree> = OnceLock::new();
     TREE.get_or_init(|| {
         let world = tempfile::tempdir().unwrap();
         let work = world.path().join("work");

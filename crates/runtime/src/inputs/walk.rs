@@ -208,7 +208,7 @@ impl Walk<'_> {
             let done = self.enter(&directory, &mut looks);
             let mut queue = self.lock();
             match done {
-                Ok(inside) => queue.todo.extend(inside),
+                Ok(inside) => queue.todo.extend(inside.into_iter().rev()),
                 Err(failure) => queue.failure = queue.failure.take().or(Some(failure)),
             }
             queue.files += looks.len() - before;
@@ -260,7 +260,9 @@ impl Walk<'_> {
             return Err(InputsError::too_large(&shown(), "more levels", DEPTH));
         }
         let entries = Dir::read_from(&handle).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let entries = entries.map_err(unreadable)?;
+        let mut entries = entries.map_err(unreadable)?;
+        // Names are short; later, whole paths that are nearly in order are soon in order.
+        entries.sort_unstable_by(|one, other| one.file_name().cmp(other.file_name()));
         let place = self.place(directory, &handle, &entries)?;
         let mut inside = Vec::new();
         let mut path = directory.path.clone();
