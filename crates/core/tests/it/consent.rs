@@ -330,8 +330,7 @@ fn e09_permissions_return_to_what_they_were_in_whatever_order_skills_close() {
     let mut bench = Bench::of(vec![skill("a", "Does a."), skill("b", "Does b.")], Vec::new());
     let open = |bench: &mut Bench, id: &str| {
         let mut skill = bench.prepared(id);
-        skill.permissions.read =
-            vec![concertina_types::PathScope { paths: vec![format!("{id}/**")] }];
+        skill.permissions.read = vec![PathScope { paths: vec![format!("{id}/**")] }];
         let origin = bench.asks("open");
         let skill = Box::new(skill);
         bench.apply(Command::OpenSkill { origin, skill, can_fork: false, held: None });
