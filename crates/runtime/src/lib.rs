@@ -17,6 +17,7 @@ pub mod doctor;
 mod error;
 pub mod eval;
 mod find;
+pub mod inputs;
 mod inside;
 pub mod llm;
 pub mod private;

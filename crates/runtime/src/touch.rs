@@ -83,7 +83,7 @@ fn verdict<'a>(matcher: &'a Gitignore, relative: &str) -> Match<&'a Glob> {
     matcher.matched_path_or_any_parents(relative, false)
 }
 
-fn compile(patterns: &[String]) -> Result<Gitignore, String> {
+pub(crate) fn compile(patterns: &[String]) -> Result<Gitignore, String> {
     let mut builder = GitignoreBuilder::new("");
     // A bracket that is not closed is a slip, not a file name.
     builder.allow_unclosed_class(false);

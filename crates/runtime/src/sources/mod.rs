@@ -26,7 +26,7 @@ pub(crate) use inventory::everything;
 pub use inventory::{inventory, resource};
 pub(crate) use places::HIDDEN_LAYOUTS;
 pub use places::{Place, Places};
-pub(crate) use stamp::Stamp;
+pub(crate) use stamp::{RACY, Stamp};
 
 /// What a scan found. Candidates may come in any order.
 #[derive(Debug, Clone, Default)]

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A file written this shortly before a look at it may be written again within the same tick of
 /// the file system's clock (10 ms at most), so its stamp proves nothing.
-const RACY: Duration = Duration::from_millis(50);
+pub(crate) const RACY: Duration = Duration::from_millis(50);
 
 /// What tells a file or a directory apart from its next version. The time of change, which unlike
 /// the time of modification no program can set.

@@ -24,6 +24,8 @@ mod definitions;
 mod doctor;
 mod find;
 mod http_server;
+mod inputs;
+mod inputs_git;
 mod kit;
 mod laws;
 mod llm;
