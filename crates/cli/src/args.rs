@@ -2,6 +2,7 @@
 
 mod approve;
 mod audit;
+mod receipt;
 mod supply;
 
 use std::net::SocketAddr;
@@ -12,6 +13,9 @@ use concertina_types::{env, limits};
 
 pub(crate) use approve::{ApproveCommand, Scope};
 pub(crate) use audit::{AuditCommand, ByArg, PermissionsCommand, VerifyArgs as AuditVerifyArgs};
+pub(crate) use receipt::{
+    AboutArgs, ExportArgs, GitArgs, ReceiptCommand, SetupCommand, VerifyArgs as ReceiptVerifyArgs,
+};
 pub(crate) use supply::{
     ConsentArgs, InstallArgs, KeygenArgs, LockArgs, ScopeArg, SignArgs, UpdateArgs, VerifyArgs,
 };
@@ -90,6 +94,12 @@ pub(crate) enum Command {
     /// Check the logs, and look at what was done, refused and claimed
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Check and list receipts: signed statements of what was run and what came of it
+    #[command(subcommand)]
+    Receipt(ReceiptCommand),
+    /// Let other programs ask Concertina
+    #[command(subcommand)]
+    Setup(SetupCommand),
     /// Say what a skill would have to declare
     #[command(subcommand)]
     Permissions(PermissionsCommand),

@@ -1,6 +1,8 @@
 //! From what went wrong to an exit code: one table.
 
 use concertina_core::session::{Ask, Refusal};
+use concertina_runtime::git::GitError;
+use concertina_runtime::inputs::InputsError;
 use concertina_runtime::{ErrorKind, RuntimeError};
 
 /// What a command ends with.
@@ -90,6 +92,27 @@ impl From<ErrorKind> for Exit {
 impl From<concertina_store::StoreError> for CliError {
     fn from(error: concertina_store::StoreError) -> Self {
         RuntimeError::from(error).into()
+    }
+}
+
+impl From<GitError> for CliError {
+    fn from(error: GitError) -> Self {
+        let exit = match &error {
+            GitError::NoWorkingTree(_) => Exit::NotFound,
+            GitError::NotOurs { .. } | GitError::Changed { .. } => Exit::Findings,
+            _ => Exit::Environment,
+        };
+        Self::new(exit, error.code(), error.to_string())
+    }
+}
+
+impl From<InputsError> for CliError {
+    fn from(error: InputsError) -> Self {
+        let exit = match &error {
+            InputsError::Root { .. } | InputsError::Pattern { .. } => Exit::Usage,
+            _ => Exit::Environment,
+        };
+        Self::new(exit, error.code(), error.to_string())
     }
 }
 

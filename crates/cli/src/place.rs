@@ -36,6 +36,11 @@ pub(crate) fn home() -> Result<PathBuf, CliError> {
         })
 }
 
+/// Where state lives, or a place where none can be.
+pub(crate) fn home_or_none() -> PathBuf {
+    home().unwrap_or_else(|_| PathBuf::from(NO_HOME))
+}
+
 /// The store of all sessions.
 pub(crate) fn store() -> Result<Store, CliError> {
     Ok(Store::open(&home()?)?)
@@ -69,7 +74,7 @@ pub(crate) fn quietly(root: &Path) -> Result<Workspace, CliError> {
 fn opened(root: &Path, roots: &[PathBuf], reach: Reach) -> Result<Workspace, CliError> {
     let options = WorkspaceOptions {
         // Without a home nothing is kept, but skills can still be looked at.
-        home: home().unwrap_or_else(|_| PathBuf::from(NO_HOME)),
+        home: home_or_none(),
         roots: roots.to_vec(),
         only_workspace: reach != Reach::Everything,
         vouched: reach == Reach::Vouched,

@@ -52,6 +52,19 @@ fn texts(notary: &Notary) -> Vec<String> {
     signed.map(|signed| serde_json::to_string(&signed.envelope()).unwrap()).collect()
 }
 
+/// All but the signatures.
+#[divan::bench]
+fn a_thousand_without_signatures(bencher: divan::Bencher<'_, '_>) {
+    let texts = texts(&Store::memory().notary(Timestamp(0)).unwrap());
+    bencher.counter(divan::counter::ItemsCount::new(BATCH)).bench(|| {
+        let good = texts.iter().filter(|text| {
+            let envelope = Envelope::parse(divan::black_box(text)).unwrap();
+            envelope.receipt().is_ok()
+        });
+        assert_eq!(good.count() as u64, BATCH);
+    });
+}
+
 #[divan::bench]
 fn a_thousand(bencher: divan::Bencher<'_, '_>) {
     let notary = Store::memory().notary(Timestamp(0)).unwrap();
@@ -64,5 +77,19 @@ fn a_thousand(bencher: divan::Bencher<'_, '_>) {
             keys.verify(&envelope).is_ok()
         });
         assert_eq!(good.count() as u64, BATCH);
+    });
+}
+
+/// The same on every core.
+#[divan::bench]
+fn a_thousand_on_all_cores(bencher: divan::Bencher<'_, '_>) {
+    let notary = Store::memory().notary(Timestamp(0)).unwrap();
+    let mut keys = Keyring::default();
+    keys.add(&notary.public()).unwrap();
+    let texts = texts(&notary);
+    bencher.counter(divan::counter::ItemsCount::new(BATCH)).bench(|| {
+        let envelopes: Vec<_> =
+            texts.iter().map(|text| Ok(Envelope::parse(divan::black_box(text)).unwrap())).collect();
+        assert!(keys.verify_all(&envelopes).iter().all(Result::is_ok));
     });
 }

@@ -9,9 +9,12 @@ mod find;
 mod mcp;
 mod open;
 mod permissions;
+mod receipt;
+mod receipt_verify;
 mod run;
 mod serve;
 mod session;
+mod setup_git;
 mod skill;
 mod skill_check;
 mod skill_install;
@@ -26,7 +29,7 @@ mod transcript;
 mod trust;
 mod upstream;
 
-use crate::args::{Arguments, Command, SkillCommand};
+use crate::args::{Arguments, Command, SetupCommand, SkillCommand};
 use crate::error::CliError;
 use crate::output::Output;
 
@@ -59,6 +62,8 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Mcp(args) => mcp::run(&args, out),
         Command::Approve(command) => approve::run(&command, out),
         Command::Audit(command) => audit::run(&command, out),
+        Command::Receipt(command) => receipt::run(&command, out),
+        Command::Setup(SetupCommand::Git(args)) => setup_git::run(&args, out),
         Command::Permissions(command) => permissions::run(&command, out),
         Command::Eval(command) => eval::run(&command, out),
         Command::Stats(command) => stats::run(&command, out),

@@ -91,6 +91,10 @@ fn every_command_writes_what_its_schema_says() {
         // What `serve` answers is checked where it is asked.
         .filter(|name: &String| !name.starts_with("http-"))
         .collect();
+    // Checked where there are receipts, or a repository.
+    for elsewhere in ["receipt-show", "setup-git"] {
+        assert!(unused.remove(elsewhere), "{elsewhere}");
+    }
     let mut given: BTreeMap<&str, String> = BTreeMap::new();
     for (name, command) in [
         ("trust-list", &["trust", "--list"][..]),
@@ -146,6 +150,9 @@ fn every_command_writes_what_its_schema_says() {
         ("audit-rotate", &["audit", "rotate"]),
         ("audit-keys", &["audit", "keys"]),
         ("audit-anchor", &["audit", "anchor", "last"]),
+        ("receipt-list", &["receipt", "list"]),
+        ("receipt-verify", &["receipt", "verify", "model.json", "--checkpoint", "test.ok"]),
+        ("receipt-export", &["receipt", "export", "--workspace", "."]),
         ("permissions-suggest", &["permissions", "suggest"]),
         ("eval-tools", &["eval", "tools", "--catalog", "rows.jsonl", "--queries", "asked.jsonl"]),
         ("eval-route", &["eval", "route", "--catalog", "rows.jsonl", "--queries", "asked.jsonl"]),

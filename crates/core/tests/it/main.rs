@@ -18,6 +18,7 @@ mod policy_rules;
 mod policy_suggest;
 mod policy_table;
 mod procedure;
+mod procedure_receipts;
 mod redaction;
 mod routing;
 mod search;

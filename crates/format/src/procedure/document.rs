@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 use concertina_types::Position;
 use serde::{Deserialize, Serialize};
@@ -129,6 +130,36 @@ pub enum Age {
     Time(i64),
     /// So many events of the session.
     Events(u64),
+}
+
+/// A text that is no length of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it is no length of time: expected a number with s, m, h or d, such as `30m`")]
+pub struct AgeError;
+
+impl FromStr for Age {
+    type Err = AgeError;
+
+    /// A number with `s`, `m`, `h` or `d`, or a number of events: `50 events`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        age(text).ok_or(AgeError)
+    }
+}
+
+fn age(text: &str) -> Option<Age> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at_checked(digits)?;
+    let number: i64 = number.parse().ok().filter(|number| *number > 0)?;
+    let seconds = match unit.trim() {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        "event" | "events" => return u64::try_from(number).ok().map(Age::Events),
+        _ => return None,
+    };
+    number.checked_mul(seconds)?.checked_mul(1_000).map(Age::Time)
 }
 
 /// A step of the procedure.

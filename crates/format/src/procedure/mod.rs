@@ -29,7 +29,7 @@ mod read;
 mod resolve;
 
 pub use document::{
-    Age, Assurance, Checkpoint, Exit, Inputs, Invariant, Issuer, OnFail, Procedure, Show,
+    Age, AgeError, Assurance, Checkpoint, Exit, Inputs, Invariant, Issuer, OnFail, Procedure, Show,
     ShownEvidence, ShownTool, State, Writes,
 };
 pub use expect::{Compare, Condition};

@@ -405,7 +405,7 @@ impl Reader<'_, '_> {
     }
 
     fn age(&mut self, node: &Node) -> Option<Age> {
-        let age = node.scalar().and_then(age);
+        let age = node.scalar().and_then(|text| text.parse().ok());
         if age.is_none() {
             let message = format!("`{}` is no length of time", node.scalar().unwrap_or_default());
             let help = "write a number with s, m, h or d, such as `30m`, or a number of events: `50 events`";
@@ -686,21 +686,4 @@ fn condition(field: &str, node: &Node) -> Option<Condition> {
         }
         _ => None,
     }
-}
-
-/// `30m`, `45 s`, `12h`, `1d`, `20 events`.
-fn age(text: &str) -> Option<Age> {
-    let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at_checked(digits)?;
-    let number: i64 = number.parse().ok().filter(|number| *number > 0)?;
-    let seconds = match unit.trim() {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        "event" | "events" => return u64::try_from(number).ok().map(Age::Events),
-        _ => return None,
-    };
-    number.checked_mul(seconds)?.checked_mul(1_000).map(Age::Time)
 }

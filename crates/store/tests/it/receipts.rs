@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use concertina_store::{Audit, Keyring, Notary, Store};
+use concertina_store::{Audit, Keyring, Notary, PublicKey, Store};
 use concertina_types::{
     Digest, Envelope, EnvelopeSignature, FaultKind, Genuine, Notary as Signs, RECEIPT_TYPE,
     RECEIPT_VERSION, Receipt, ReceiptFault, Separation, SignedReceipt, Timestamp,
@@ -107,10 +107,33 @@ fn j04_a_receipt_of_a_home_is_checked_by_its_log_of_keys_also_after_a_rotation()
     assert!(keys.verify(&new).is_ok());
     fails(&believing(&second), &old, FaultKind::UnknownKey);
     let shown = Audit::of(home.path()).keys().unwrap();
-    let shown: Vec<String> = shown.keys().iter().map(|key| key.verifier()).collect();
+    let shown: Vec<String> = shown.keys().iter().map(PublicKey::verifier).collect();
     assert_eq!(shown, [first.public(), second.public()]);
     let other = tempfile::tempdir().unwrap();
     fails(&Keyring::of(other.path()).unwrap(), &new, FaultKind::UnknownKey);
+}
+
+#[test]
+fn j04_many_are_checked_as_each_is_by_itself() {
+    let notary = notary();
+    let keys = believing(&notary);
+    for count in [0, 1, 31, 32, 33, 200] {
+        let envelope = |number: u64| {
+            let receipt = Receipt { seq: number, ..receipt() };
+            let mut envelope = SignedReceipt::by(&notary, receipt).envelope();
+            match number % 5 {
+                0 => Err(ReceiptFault::new(FaultKind::Unreadable, number.to_string())),
+                1 => {
+                    envelope.signatures.clear();
+                    Ok(envelope)
+                }
+                _ => Ok(envelope),
+            }
+        };
+        let envelopes: Vec<_> = (0..count).map(envelope).collect();
+        let each = envelopes.iter().map(|one| keys.verify(one.as_ref().map_err(Clone::clone)?));
+        assert_eq!(keys.verify_all(&envelopes), each.collect::<Vec<_>>(), "{count}");
+    }
 }
 
 #[test]
