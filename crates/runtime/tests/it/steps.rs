@@ -227,8 +227,7 @@ fn j05_a_person_over_another_way_than_the_agents_proves_it() {
     seat.call("lint");
     seat.call("test");
     let question = seat.card().lacking[0].question.clone().unwrap();
-    let no =
-        seat.session.agree(&question, ApprovalScope::Once, Means::Command, None).unwrap();
+    let no = seat.session.agree(&question, ApprovalScope::Once, Means::Command, None).unwrap();
     assert_eq!(no.unwrap().code, "SEPARATION_NEEDED");
     assert_eq!(code(&seat.call("ship")), "NOT_VISIBLE");
     let yes = seat.session.agree(&question, ApprovalScope::Once, Means::Http, None).unwrap();
