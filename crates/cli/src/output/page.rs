@@ -25,6 +25,8 @@ pub(crate) struct Page<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Part {
     pub(crate) title: String,
+    /// What is not in the log and helps to understand it.
+    pub(crate) note: Option<String>,
     pub(crate) lines: Vec<Told>,
     /// Where the procedure stands at its end.
     pub(crate) standing: Option<String>,
@@ -164,11 +166,12 @@ impl Page<'_> {
 
 impl Part {
     fn html(&self, number: usize, html: &mut String) {
-        let _ = write!(
-            html,
-            "<section>\n<h2><span>{number}</span>{}</h2>\n<ol class=\"account\">\n",
-            escaped(&self.title)
-        );
+        let title = escaped(&self.title);
+        let _ = writeln!(html, "<section>\n<h2><span>{number}</span>{title}</h2>");
+        if let Some(note) = &self.note {
+            let _ = writeln!(html, "<p class=\"note\">{}</p>", escaped(note));
+        }
+        html.push_str("<ol class=\"account\">\n");
         for told in &self.lines {
             let word = told.about.word();
             let _ = write!(
@@ -228,7 +231,7 @@ mod tests {
             detail: Some("</pre><img src=x onerror=\"y\">".to_owned()),
             receipt: None,
         };
-        let part = Part { title: "<b>".to_owned(), lines: vec![told], standing: None };
+        let part = Part { title: "<b>".to_owned(), lines: vec![told], ..Part::default() };
         let page = Page {
             title: "</title>",
             lead: "&",

@@ -21,6 +21,8 @@ use stage::Stage;
 const TITLE: &str = "A commit that only what really ran can open";
 const LEAD: &str = "The words of the agent are read from a file. The repository, the programs, the tests, the sandbox, the keys, the log and the commit are real.";
 
+const SAME_UID: &str = "The demo is the person here, as the same user as the agent, so the receipt says same_uid. Only managed settings allow that; else a person answers from elsewhere: concertina serve --approver-token-file.";
+
 /// Lines of an output, or of a question, that are shown.
 const DETAIL: usize = 9;
 
@@ -207,7 +209,10 @@ impl Play<'_> {
 
     fn a_person_agrees(&mut self) -> Result<(), CliError> {
         self.begin("A person agrees to exactly these files")?;
-        self.paragraph("The demo is the person here, as the same user as the agent, so the receipt says same_uid. Only managed settings allow that; else a person answers from elsewhere: concertina serve --approver-token-file.")?;
+        self.paragraph(SAME_UID)?;
+        if let Some(part) = self.parts.last_mut() {
+            part.note = Some(SAME_UID.to_owned());
+        }
         let card = self.session.task_card();
         let question = card.and_then(|card| card.lacking.into_iter().find_map(|one| one.question));
         let question = question.ok_or_else(|| failed("nobody is asked"))?;
