@@ -22,6 +22,7 @@ pub(crate) use supply::{
 
 const AFTER_HELP: &str = "\
 First steps:
+  concertina demo                      an agent says that tests passed, and the commit waits for them
   concertina doctor                    what is here, what a model sees of it, what to do next
   concertina trust                     let the model see what this workspace brings
   concertina skill list                what exists here, and who may see it
@@ -57,6 +58,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Watch a procedure refuse an agent's word and take what really ran: a repository, tests and a commit, in seconds
+    Demo(DemoArgs),
     /// Say what is here, what a model sees of it, what is lost on the way, and what to do next
     Doctor,
     /// Let a model work in a directory that holds skills and tools
@@ -122,6 +125,16 @@ pub(crate) enum Command {
         /// For which shell
         shell: clap_complete::Shell,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Also write the run as one page to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Keep the repository, the log and the key in this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
 }
 
 /// Where to look for skills and which session to act on.

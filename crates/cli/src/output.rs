@@ -1,5 +1,7 @@
 //! Data on standard output, words on standard error.
 
+pub(crate) mod page;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
@@ -231,6 +233,24 @@ pub(crate) fn clip(text: &str, most: usize) -> String {
     }
     kept.push('…');
     kept
+}
+
+/// The text in lines of at most `most` columns, cut between words; a word that is longer stands alone.
+pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let mut line = String::new();
+        for word in paragraph.split(' ') {
+            if !line.is_empty() && width(&line) + 1 + width(word) > most {
+                lines.push(std::mem::take(&mut line));
+            } else if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        lines.push(line);
+    }
+    lines
 }
 
 /// The text without anything that could move a terminal's cursor, set its title or type for its

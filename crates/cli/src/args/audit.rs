@@ -18,6 +18,9 @@ pub(crate) enum AuditCommand {
         /// Only records from then on: a day, such as 2026-01-31, or a moment, 2026-01-31T12:00:00Z
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
+        /// Write what happened, told in words, as one page to this file
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["kind", "since", "json"])]
+        html: Option<PathBuf>,
     },
     /// List what was refused, by which rule, and how often
     Denials {

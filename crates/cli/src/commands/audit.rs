@@ -6,7 +6,7 @@ use std::path::Path;
 
 use concertina_core::session::{Claim, Standing, claims, claims_in};
 use concertina_runtime::Session;
-use concertina_runtime::audit::{By, Denied, Record, Wanted, denials, records};
+use concertina_runtime::audit::{By, Denied, Record, Wanted, account, denials, records};
 use concertina_store::{Against, Audit, Verdict, verify_export};
 use concertina_types::{Digest, SessionId, Timestamp, ToolName};
 use serde_json::{Value, json};
@@ -14,13 +14,17 @@ use serde_json::{Value, json};
 use crate::args::{AuditCommand, AuditVerifyArgs, ByArg};
 use crate::commands::stats::say_unreadable;
 use crate::error::{CliError, Exit};
+use crate::output::page::{Page, parts, save};
 use crate::output::{Output, clip, count, fitting_table, table};
 use crate::place;
 
 pub(crate) fn run(command: &AuditCommand, out: &mut Output) -> Result<u8, CliError> {
     match command {
         AuditCommand::Verify(args) => verify(args, out),
-        AuditCommand::Show { session, kind, since } => {
+        AuditCommand::Show { session, html: Some(file), .. } => {
+            page(&place::parse_id(session.as_deref().unwrap_or("last"))?, file, out)
+        }
+        AuditCommand::Show { session, kind, since, html: None } => {
             let since = since.as_deref().map(str::parse::<Timestamp>).transpose();
             let since = since.map_err(|error| CliError::usage(error.to_string()))?;
             let session = place::parse_id(session.as_deref().unwrap_or("last"))?;
@@ -141,6 +145,29 @@ fn show(session: &SessionId, wanted: &Wanted, out: &mut Output) -> Result<u8, Cl
     // Whoever wants less than all of it says so with --kind.
     out.raw(&table(&records.iter().map(row).collect::<Vec<_>>(), &[0]))?;
     out.say(format!("{} of session {session}", count(records.len(), "record")));
+    Ok(0)
+}
+
+/// Writes a session as a page.
+fn page(id: &SessionId, file: &Path, out: &mut Output) -> Result<u8, CliError> {
+    let session = Session::resume(place::store()?, id.clone())?;
+    let told = account(&session.events()?, &|blob| session.text(blob).ok());
+    let verdicts = Audit::of(&place::home()?).verify(Some(id), &Against::default())?;
+    let (title, parts) = (format!("Session {id}"), parts(told));
+    let lead = format!(
+        "On behalf of {}, in {}.",
+        session.state().principal,
+        session.settings().site.workspace
+    );
+    let page = Page {
+        title: &title,
+        lead: &lead,
+        parts: &parts,
+        outcome: None,
+        verdict: verdicts.first(),
+    };
+    save(&page, file)?;
+    out.say(format!("session {id} as a page: {}", file.display()));
     Ok(0)
 }
 

@@ -2,6 +2,7 @@
 
 mod approve;
 mod audit;
+mod demo;
 mod doctor;
 mod eval;
 mod explain;
@@ -36,6 +37,7 @@ use crate::output::Output;
 /// Runs the command and gives its exit code.
 pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError> {
     match arguments.command {
+        Command::Demo(args) => demo::run(&args, out),
         Command::Doctor => doctor::run(out),
         Command::Serve(args) => serve::run(&args, out),
         Command::Run(args) => run::run(&args, out),

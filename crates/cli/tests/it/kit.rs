@@ -96,6 +96,13 @@ impl Place {
         place
     }
 
+    /// A copy of an example, as somebody who tries it out has it.
+    pub(crate) fn example(name: &str) -> Self {
+        let place = Self::new();
+        copy(&repository(&format!("examples/{name}")), &place.work());
+        place
+    }
+
     /// Trusts what the workspace brings, as a person would who has looked at it.
     #[track_caller]
     pub(crate) fn trusted(self) -> Self {

@@ -175,6 +175,7 @@ fn every_command_writes_what_its_schema_says() {
         ("approve-list", &["approve", "list", "--all"]),
         ("approve-withdrawn", &["approve", "deny", "AGREED"]),
         ("stats-routing", &["stats", "routing"]),
+        ("demo", &["demo"]),
         ("tokens", &["tokens", "model.json"]),
         ("trust-diff", &["trust", "--diff"]),
         ("skill-install", &["skill", "install", "skills/tides", "--dry-run"]),

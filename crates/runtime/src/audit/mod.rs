@@ -2,8 +2,10 @@
 //!
 //! Whether a log can be trusted is the store's to say: [`concertina_store::Audit`].
 
+mod account;
 mod denials;
 mod records;
 
+pub use account::{About, Told, account};
 pub use denials::{By, Denials, Denied, DeniedFor, denials, suggestion};
 pub use records::{Record, Wanted, records};

@@ -23,6 +23,7 @@ mod cases;
 mod commands;
 mod definitions;
 mod doctor;
+mod examples;
 mod find;
 mod http_server;
 mod inputs;
