@@ -138,7 +138,7 @@ async fn answer(
 }
 
 /// Does something that reads files away from the threads that serve others, once there is room.
-async fn apart<T: Send + 'static>(
+pub(crate) async fn apart<T: Send + 'static>(
     room: Arc<Semaphore>,
     work: impl FnOnce() -> Result<T, RuntimeError> + Send + 'static,
 ) -> Result<T, RuntimeError> {
@@ -164,7 +164,8 @@ fn refused(refusal: &Refusal) -> Response {
     refuse(status, &refusal.code, &refusal.message)
 }
 
-fn broken(error: &RuntimeError) -> Response {
+/// What is said where the service itself cannot.
+pub(crate) fn broken(error: &RuntimeError) -> Response {
     let status = match error {
         RuntimeError::Contended(_) => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,

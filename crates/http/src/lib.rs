@@ -15,6 +15,7 @@ pub mod guard;
 pub mod listen;
 mod owners;
 pub mod routes;
+mod statements;
 pub mod token;
 
 pub use guard::{Guard, Names};

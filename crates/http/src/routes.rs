@@ -7,12 +7,13 @@ use axum::middleware::from_fn_with_state;
 use concertina_mcp::server::HttpService;
 use concertina_runtime::approval::Inbox;
 
-use crate::approvals;
 use crate::bodies::{self, UnderWay};
 use crate::guard::{self, Guard};
 use crate::owners::{self, Owners};
+use crate::{approvals, statements};
 
-/// All routes, behind `guard`: MCP below `/mcp`, and the questions of `inbox` below `/v1/approvals`.
+/// All routes, behind `guard`: MCP below `/mcp`, the questions of `inbox` below `/v1/approvals`, and
+/// statements on checkpoints below `/v1/statements`.
 pub fn routes(guard: Guard, mcp: HttpService, inbox: Inbox) -> Router {
     let sessions = from_fn_with_state(Arc::new(Owners::default()), owners::check);
     let mcp = Router::new()
@@ -21,6 +22,7 @@ pub fn routes(guard: Guard, mcp: HttpService, inbox: Inbox) -> Router {
         .route_layer(sessions);
     Router::new()
         .merge(mcp)
+        .nest("/v1/statements", statements::routes(inbox.clone()))
         .nest("/v1/approvals", approvals::routes(inbox))
         .layer(from_fn_with_state(Arc::new(guard), guard::check))
 }

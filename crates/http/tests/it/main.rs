@@ -6,3 +6,4 @@ mod kit;
 mod listen;
 mod mcp;
 mod peer;
+mod statements;

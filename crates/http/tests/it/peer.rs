@@ -204,6 +204,18 @@ impl Service {
         self.rest(Method::POST, token, &format!("approvals/{id}"), answer.to_string()).await
     }
 
+    /// The workspace, as another process opens it.
+    pub(crate) fn workspace(&self) -> Workspace {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let variable = move |name: &str| (name == "PATH").then(|| path.clone());
+        let options = WorkspaceOptions::only(self.home.path().join("state"), &variable);
+        Workspace::open(&self.home.path().join("work"), options).unwrap()
+    }
+
+    pub(crate) fn store(&self) -> Store {
+        self.store.clone()
+    }
+
     /// A file of the workspace.
     pub(crate) fn file(&self, name: &str) -> std::path::PathBuf {
         self.home.path().join("work").join(name)

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use concertina_core::procedure::TaskCard;
 use concertina_core::session::{Answered, Approval, Refusal};
 use concertina_store::{SessionSummary, Store};
-use concertina_types::{Answerer, ApprovalScope, Fact, SessionId, limits};
+use concertina_types::{Answerer, ApprovalScope, Envelope, Fact, SessionId, limits};
 use serde::Serialize;
 
 use crate::clock::now;
@@ -155,6 +156,21 @@ impl Inbox {
             format!("; sessions that cannot be read: {left_out}")
         };
         Ok(Err(Refusal::new("NOT_FOUND", format!("no session asked {id}{unread}"))))
+    }
+
+    /// Gives a statement on a checkpoint to the session `id`, and tells where its procedure stands then; or why
+    /// the statement does not count.
+    ///
+    /// # Errors
+    /// Where there is no such session, or it cannot be read or written.
+    pub fn hear(
+        &self,
+        id: SessionId,
+        envelope: &Envelope,
+    ) -> Result<Result<Option<TaskCard>, Refusal>, RuntimeError> {
+        let mut session = Session::resume(self.store.clone(), id)?.kept_below(&self.home);
+        let refusal = session.hear(envelope)?.refusal;
+        Ok(refusal.map_or_else(|| Ok(session.task_card()), Err))
     }
 
     fn of(&self, sessions: impl IntoIterator<Item = SessionSummary>, whose: &Whose) -> Questions {
