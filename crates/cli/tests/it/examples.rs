@@ -19,8 +19,9 @@ fn j03_j05_the_commit_gate_runs_up_to_the_word_of_a_person() {
     let tools = names(&Value::Array(receipts(&place)), "tool");
     assert_eq!(tools, ["lint", "test"]);
     let denied = place.json(&["audit", "denials", "--session", "last"]);
-    let codes = names(&denied["denials"], "code");
-    assert_eq!(codes, ["NOT_VISIBLE", "NOT_VISIBLE"], "before the tests and before the person");
+    let refused = &denied["denials"][0];
+    assert_eq!(refused["request"], "call git_commit");
+    assert_eq!(refused["count"], 2, "before the tests, and before the person: {refused}");
     let claims = place.run(&["audit", "claims", "last"]).exits(1);
     claims.shows(&["never called", "I ran the tests"]);
     // The agent's own user cannot answer for the person.
@@ -35,12 +36,8 @@ fn a16_j17_a_report_follows_the_query_and_the_analysis() {
     for task in [None, Some("查 6 月的订单，分析异常，生成报告")] {
         let place = Place::example("order-report");
         let plan = place.json(&["skill", "plan", "report-orders", "--root", "skills"]);
-        let order = plan["order"].as_array().or(plan["plan"].as_array()).unwrap();
-        let order: Vec<String> = order
-            .iter()
-            .map(|one| one.as_str().unwrap_or_else(|| one["name"].as_str().unwrap()).to_owned())
-            .collect();
-        assert_eq!(order, ["query-orders", "analyse-orders", "report-orders"]);
+        let order = ["query-orders", "analyse-orders", "report-orders"];
+        assert_eq!(plan["plan"], serde_json::json!(order));
         let mut arguments = vec!["run", "."];
         arguments.extend(task);
         arguments.extend(["--model", "scripted:models/scripted.json"]);

@@ -48,6 +48,11 @@ fn the_sql_assistant() {
     transcript("sql-assistant");
 }
 
+#[test]
+fn the_demo() {
+    transcript("demo");
+}
+
 /// The help of `path` and of everything below it.
 fn help(path: &[&str], text: &mut String) {
     let output = Command::new(env!("CARGO_BIN_EXE_concertina"))

@@ -22,7 +22,9 @@ pub enum About {
     Result,
     /// Something was asked for and refused.
     Refused,
-    /// A receipt that proves something, or says that something was run.
+    /// A receipt of what ran, where it decides on nothing.
+    Ran,
+    /// A receipt that proves something.
     Proven,
     /// A receipt of a check that did not pass.
     Unproven,
@@ -46,6 +48,7 @@ impl About {
             Self::Calls => "calls",
             Self::Result => "result",
             Self::Refused => "refused",
+            Self::Ran => "ran",
             Self::Proven => "proven",
             Self::Unproven => "unproven",
             Self::Changed => "changed",
@@ -159,8 +162,10 @@ fn told(event: &Event, text: &dyn Fn(&Blob) -> Option<String>) -> Vec<Told> {
         Fact::ProcedureLeft { .. } => line(About::Step, "a person left the procedure".to_owned()),
         Fact::ApprovalAsked { request, action, .. } => {
             let action = read(action);
-            let details = action.strip_prefix(request.as_str()).unwrap_or(&action).trim_start();
-            with(line(About::Asked, format!("a person: {request}")), details.to_owned())
+            // The action begins with the request, which stands in the line already.
+            let details = action.lines().map(str::trim).filter(|line| *line != request);
+            let details = details.collect::<Vec<_>>().join("\n");
+            with(line(About::Asked, format!("a person: {request}")), details)
         }
         Fact::ApprovalGiven { by, .. } => line(About::Answer, format!("yes, {}", answerer(by))),
         Fact::ApprovalRefused { by, .. } => line(About::Answer, format!("no, {}", answerer(by))),
@@ -185,7 +190,7 @@ fn proven(
     let facts = facts.collect::<Vec<_>>().join(", ");
     let name = format!("receipt {}, {}", receipt.seq, receipt.digest().short());
     if decided.is_empty() {
-        return vec![(About::Proven, format!("{} ran: {facts} ({name})", receipt.tool))];
+        return vec![(About::Ran, format!("{}: {facts} ({name})", receipt.tool))];
     }
     let line = |(checkpoint, why): (&String, &Option<String>)| match why {
         None => (About::Proven, format!("{checkpoint}: {facts} ({name})")),
