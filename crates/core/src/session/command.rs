@@ -1,7 +1,7 @@
 //! What can be asked of a session.
 
 use concertina_types::{
-    ApprovalScope, Blob, CallId, CallOutcome, DisclosureKind, Fact, LineRange, Means, Ref,
+    ApprovalScope, Blob, CallId, CallOutcome, Digest, DisclosureKind, Fact, LineRange, Means, Ref,
     SessionId, SessionMode, SkillId, Subject, ToolName,
 };
 use serde_json::Value;
@@ -67,6 +67,19 @@ pub struct Targets {
     /// What a person is shown besides the arguments: real paths, digests of what would run. Found out
     /// only where somebody may have to be asked.
     pub shown: Vec<(String, String)>,
+    /// The code that would run, as it was looked at for that.
+    pub pins: Vec<Pin>,
+}
+
+/// A file that runs with exactly these bytes, or not at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pin {
+    /// The word of the command that names it.
+    pub word: String,
+    /// Where it really is.
+    pub path: String,
+    /// The digest of its bytes.
+    pub digest: Digest,
 }
 
 /// How a program was held while it ran.

@@ -29,7 +29,7 @@ pub use access::{access_of_fork, access_of_skill, access_of_tool};
 pub use answer::{Answer, Details, Refusal};
 pub use approval::{Action, Answered, Approval, Ask, escaped};
 pub use claims::{Claim, Standing, claims, claims_in};
-pub use command::{Command, Held, KeptFrom, Origin, Shown, Targets, Unfolded};
+pub use command::{Command, Held, KeptFrom, Origin, Pin, Shown, Targets, Unfolded};
 pub use decide::{Decision, decide};
 pub use evolve::evolve;
 pub use project::{Shelf, project};

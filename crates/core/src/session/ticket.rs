@@ -7,6 +7,7 @@
 use concertina_types::{Blob, CallId, Event, Fact, ToolName};
 use serde_json::Value;
 
+use super::command::Pin;
 use crate::policy::{Access, PathPattern};
 
 /// A call that was decided on and is not recorded yet.
@@ -22,6 +23,7 @@ pub struct Intent {
     pub(super) writes: bool,
     pub(super) access: Box<Access>,
     pub(super) closed: [Vec<PathPattern>; 2],
+    pub(super) pins: Vec<Pin>,
 }
 
 /// The right to run one call once.
@@ -34,6 +36,7 @@ pub struct Ticket {
     writes: bool,
     access: Box<Access>,
     closed: [Vec<PathPattern>; 2],
+    pins: Vec<Pin>,
 }
 
 /// The log does not hold the intent: nothing may run.
@@ -51,8 +54,8 @@ impl Intent {
         if !found {
             return Err(NotRecorded(self.id));
         }
-        let Self { id, tool, arguments, writes, access, closed, .. } = self;
-        Ok(Ticket { id, tool, arguments, writes, access, closed })
+        let Self { id, tool, arguments, writes, access, closed, pins, .. } = self;
+        Ok(Ticket { id, tool, arguments, writes, access, closed, pins })
     }
 }
 
@@ -80,6 +83,11 @@ impl Ticket {
     /// Paths that rules close to it whatever it may do: to read and, second, to write.
     pub fn closed(&self) -> &[Vec<PathPattern>; 2] {
         &self.closed
+    }
+
+    /// Files that run with exactly these bytes: those that a person agreed to.
+    pub fn pins(&self) -> &[Pin] {
+        &self.pins
     }
 
     /// Whether the effect may change something.

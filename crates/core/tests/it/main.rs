@@ -13,6 +13,7 @@ mod laws;
 mod listing;
 mod merge;
 mod policy_access;
+mod policy_code;
 mod policy_resolve;
 mod policy_rules;
 mod policy_suggest;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Session;
 use super::opening::ReadySkill;
 use crate::Cancel;
-use crate::approval::targets_of_command;
+use crate::approval::{pins, targets_of_command};
 use crate::error::RuntimeError;
 use crate::inside::files_named;
 use crate::tools::{CommandRunner, Outcome, kept};
@@ -131,14 +131,13 @@ impl Session {
         cancel: &Cancel,
     ) -> Result<Result<String, Unmet>, RuntimeError> {
         let words = concertina_format::expand::split_words(command);
+        let pins = pins(runner.directory(), &words);
+        let shown = targets_of_command(runner.directory(), &words, &pins);
         let applied = self.apply_asking(&Command::RunCommand {
             origin: origin.clone(),
             skill: Box::new(skill.clone()),
             command: command.to_owned(),
-            targets: Targets {
-                shown: targets_of_command(runner.directory(), &words),
-                ..Targets::default()
-            },
+            targets: Targets { shown, pins, ..Targets::default() },
         })?;
         if let Some(ask) = applied.ask {
             let refusal = self.left_open(origin, &ask)?;

@@ -554,8 +554,7 @@ impl Session {
             let targets = toolbox.targets(entry, &arguments);
             let is_asked = !asks(state, &world, entry).is_empty()
                 || by_rules(state, &world, origin.subject, entry, &targets).effect == Effect::Ask;
-            let shown = is_asked.then(|| toolbox.shown(&entry.name, &arguments));
-            Targets { shown: shown.unwrap_or_default(), ..targets }
+            if is_asked { toolbox.shown(targets, &entry.name, &arguments) } else { targets }
         });
         let applied = self.apply_asking(&Command::Call { origin, tool, arguments, targets })?;
         Ok(match (applied.ticket, applied.ask) {

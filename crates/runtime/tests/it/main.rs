@@ -32,6 +32,7 @@ mod llm_openai;
 mod llm_script;
 mod llm_sse;
 mod llm_transport;
+mod pins;
 mod reports;
 mod resources;
 mod routing;
