@@ -69,6 +69,11 @@ pub struct Targets {
     pub shown: Vec<(String, String)>,
     /// The code that would run, as it was looked at for that.
     pub pins: Vec<Pin>,
+    /// What the command of a skill may read besides what is declared.
+    pub readable: Vec<String>,
+    /// The digest of the skill's file and all files beside it as they are now, where a person trusts
+    /// exactly some.
+    pub content: Option<Digest>,
 }
 
 /// A file that runs with exactly these bytes, or not at all.

@@ -11,6 +11,7 @@ mod answer;
 mod approval;
 mod claims;
 mod command;
+mod commands;
 mod decide;
 mod evolve;
 mod project;
@@ -30,6 +31,7 @@ pub use answer::{Answer, Details, Refusal};
 pub use approval::{Action, Answered, Approval, Ask, escaped};
 pub use claims::{Claim, Standing, claims, claims_in};
 pub use command::{Command, Held, KeptFrom, Origin, Pin, Shown, Targets, Unfolded};
+pub use commands::COMMANDS;
 pub use decide::{Decision, decide};
 pub use evolve::evolve;
 pub use project::{Shelf, project};
@@ -38,10 +40,10 @@ pub use routing::{Calls, Finds, Opened, Routing};
 pub use settings::{ListingSettings, Settings, Site};
 pub use skill::{PreparedSkill, Request, prepare};
 pub use state::{Item, OpenSkill, PendingCall, State};
-pub use ticket::{Intent, NotRecorded, Ticket};
+pub use ticket::{Intent, NotRecorded, SkillCommand, Ticket};
 pub use tools::{FOUR_TOOLS, client_tool_definitions, mechanism, tool_definitions};
 pub use view::{Block, Message, Part, ToolDefinition, View};
 pub use visibility::{
-    Visibility, asks, by_rules, meant, menus, visibility, visible_skills, visible_tools,
+    Visibility, asks, by_rules, known_tool, meant, menus, visibility, visible_skills, visible_tools,
 };
 pub use world::World;

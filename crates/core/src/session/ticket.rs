@@ -24,6 +24,16 @@ pub struct Intent {
     pub(super) access: Box<Access>,
     pub(super) closed: [Vec<PathPattern>; 2],
     pub(super) pins: Vec<Pin>,
+    pub(super) command: Option<SkillCommand>,
+}
+
+/// A command of a skill, as it is to run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkillCommand {
+    /// Its argument vector.
+    pub argv: Vec<String>,
+    /// What it may read besides what is declared.
+    pub readable: Vec<String>,
 }
 
 /// The right to run one call once.
@@ -37,6 +47,7 @@ pub struct Ticket {
     access: Box<Access>,
     closed: [Vec<PathPattern>; 2],
     pins: Vec<Pin>,
+    command: Option<SkillCommand>,
 }
 
 /// The log does not hold the intent: nothing may run.
@@ -54,8 +65,8 @@ impl Intent {
         if !found {
             return Err(NotRecorded(self.id));
         }
-        let Self { id, tool, arguments, writes, access, closed, pins, .. } = self;
-        Ok(Ticket { id, tool, arguments, writes, access, closed, pins })
+        let Self { id, tool, arguments, writes, access, closed, pins, command, .. } = self;
+        Ok(Ticket { id, tool, arguments, writes, access, closed, pins, command })
     }
 }
 
@@ -85,7 +96,13 @@ impl Ticket {
         &self.closed
     }
 
-    /// Files that run with exactly these bytes: those that a person agreed to.
+    /// The command to run, where it is one of a skill.
+    pub fn command(&self) -> Option<&SkillCommand> {
+        self.command.as_ref()
+    }
+
+    /// Files that run with exactly these bytes: those that a person agreed to, and what a command of an
+    /// open skill runs.
     pub fn pins(&self) -> &[Pin] {
         &self.pins
     }

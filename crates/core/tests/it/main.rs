@@ -4,6 +4,7 @@
 mod blind;
 mod calls;
 mod claims;
+mod commands;
 mod consent;
 mod context;
 mod disclosure;

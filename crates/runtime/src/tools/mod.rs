@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use concertina_core::catalog::ToolEntry;
 use concertina_core::policy::{Access, FilePath, PathPattern, Request};
-use concertina_core::session::{Held as HeldBack, KeptFrom, Pin, Targets, Ticket};
+use concertina_core::session::{Held as HeldBack, KeptFrom, Pin, SkillCommand, Targets, Ticket};
 use concertina_types::{ToolName, is_secret_variable, limits};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -240,6 +240,10 @@ impl Toolbox {
     pub fn start(&self, ticket: Ticket, cancel: &Cancel, caller: Arc<dyn Caller>) -> Running {
         let (tool, arguments) = (ticket.tool().clone(), ticket.arguments().clone());
         let cancel = cancel.clone();
+        if ticket.command().is_some() {
+            let runner = self.command_runner();
+            return Running::Here(Box::new(move || runner.run(ticket, &cancel)));
+        }
         match (self.runners.get(&tool).cloned(), &self.upstreams) {
             (Some(Runner::Exec(program)), _) => {
                 let (executor, workspace) = (Arc::clone(&self.executor), self.workspace.clone());
@@ -285,6 +289,11 @@ impl Toolbox {
             }
         };
         Targets { shown, pins, ..found }
+    }
+
+    /// The directory in which programs and commands run unless they say otherwise.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.workspace
     }
 
     /// What runs commands of skills, as it is now.
@@ -346,10 +355,8 @@ impl CommandRunner {
 
     /// Runs the command of a skill that `ticket` admits: its argument vector, in the workspace.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
-    pub(crate) fn run(&self, ticket: Ticket, readable: Vec<PathBuf>, cancel: &Cancel) -> Outcome {
-        let argv = ticket.arguments().get("argv").and_then(Value::as_array);
-        let words = argv.into_iter().flatten().filter_map(Value::as_str);
-        let argv: Vec<String> = words.map(str::to_owned).collect();
+    pub(crate) fn run(&self, ticket: Ticket, cancel: &Cancel) -> Outcome {
+        let SkillCommand { argv, readable } = ticket.command().cloned().unwrap_or_default();
         let bounds = Bounds::of(&ticket);
         let invocation = Invocation {
             argv: bounds.argv(argv, &self.directory),
@@ -360,7 +367,7 @@ impl CommandRunner {
             access: bounds.access,
             closed: bounds.closed,
             pins: bounds.pins,
-            readable,
+            readable: readable.into_iter().map(PathBuf::from).collect(),
             keeps_home: false,
         };
         exec::run(&invocation, self.executor.as_ref(), cancel)

@@ -20,6 +20,7 @@ mod audit;
 mod case_lists;
 mod cases;
 mod commands;
+mod commands_called;
 mod definitions;
 mod doctor;
 mod find;

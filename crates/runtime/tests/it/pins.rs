@@ -7,21 +7,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use concertina_core::session::{Ask, Origin};
+use concertina_core::session::Ask;
 use concertina_runtime::approval::{Approver, Verdict};
-use concertina_runtime::{Cancel, Session};
+use concertina_runtime::{Session, Workspace};
 use concertina_types::{ApprovalScope, Digest, Means};
 use serde_json::json;
 
-use crate::kit::{World, begin};
+use crate::kit::{World, begin, call};
 
-/// A person who agrees to these bytes and to no others.
-struct Careful(Digest);
+/// A person who agrees to these bytes and to no others; and what happens right after a yes.
+struct Careful<F>(Digest, F);
 
-impl Approver for Careful {
+impl<F: Fn() + Send + Sync> Approver for Careful<F> {
     fn answer(&self, ask: &Ask) -> Verdict {
         let by = Means::Option;
         if ask.action.contains(&self.0.to_string()) {
+            self.1();
             return Verdict::Given { scope: ApprovalScope::Once, by, typed: None };
         }
         Verdict::Refused { by }
@@ -47,29 +48,93 @@ fn asking(argv: &str) -> World {
     world
 }
 
-fn careful(session: &mut Session) {
-    session.ask_by(Arc::new(Careful(Digest::of(APPROVED.as_bytes()))));
+fn careful(session: &mut Session, then: impl Fn() + Send + Sync + 'static) {
+    session.ask_by(Arc::new(Careful(Digest::of(APPROVED.as_bytes()), then)));
+}
+
+fn exchange_link(world: &World, target: &str) {
+    let next = world.path("next-link");
+    std::os::unix::fs::symlink(target, &next).unwrap();
+    fs::rename(&next, world.path("work/by-link")).unwrap();
+}
+
+/// The code of the refusal, or what the program said.
+fn report(session: &mut Session, workspace: &Workspace) -> Result<String, String> {
+    let said = call(session, workspace, "report", json!({}));
+    said.map(|answer| answer.text).map_err(|refusal| refusal.code)
 }
 
 const WAYS: [&str; 3] =
     ["[\"./scripts/report\"]", "[\"sh\", \"scripts/report\"]", "[\"sh\", \"by-link\"]"];
 
 #[test]
+fn s56_a_script_that_is_exchanged_right_after_the_yes_is_refused() {
+    for argv in WAYS {
+        let world = Arc::new(asking(argv));
+        exchange_link(&world, "scripts/report");
+        let mut workspace = world.alone();
+        let mut session = begin(&mut workspace);
+        let there = Arc::clone(&world);
+        careful(&mut session, move || put(&there.path("work/scripts/report"), EVIL));
+        assert_eq!(report(&mut session, &workspace), Err("APPROVED_CHANGED".into()), "{argv}");
+
+        // What only the link leads to by then is not what was agreed to, so it does not run.
+        put(&world.path("work/scripts/report"), APPROVED);
+        put(&world.path("work/evil"), EVIL);
+        let mut session = begin(&mut workspace);
+        let there = Arc::clone(&world);
+        careful(&mut session, move || exchange_link(&there, "evil"));
+        let said = report(&mut session, &workspace).unwrap();
+        assert!(said.contains("approved") && !said.contains("evil"), "{argv}: {said}");
+    }
+}
+
+#[test]
+fn without_a_sandbox_a_change_is_still_noticed_before_the_start() {
+    let world = Arc::new(asking(WAYS[1]));
+    let config = fs::read_to_string(world.path("work/concertina.toml")).unwrap();
+    world.config(&config);
+    world.write("home/.config/concertina/concertina.toml", "[sandbox]\ntier = \"none\"\n");
+    let mut workspace = world.open();
+    workspace.trust(&world.path("work")).unwrap();
+    let mut session = begin(&mut workspace);
+    careful(&mut session, || {});
+    assert!(report(&mut session, &workspace).unwrap().contains("approved"));
+    let mut session = begin(&mut workspace);
+    let there = Arc::clone(&world);
+    careful(&mut session, move || put(&there.path("work/scripts/report"), EVIL));
+    assert_eq!(report(&mut session, &workspace), Err("APPROVED_CHANGED".into()));
+}
+
+#[test]
+fn data_that_a_call_names_may_still_be_written() {
+    let world = World::new();
+    world.config(
+        "[tool.report]\nargv = [\"sh\", \"scripts/report\", \"data.txt\"]\npermissions = {confirm = [\"*\"], read = [\"**\"], write = [\"**\"]}\n",
+    );
+    world.write("work/scripts/report", "echo approved > \"$1\"\n");
+    world.write("work/data.txt", "before\n");
+    let mut workspace = world.alone();
+    let mut session = crate::kit::agreeing(&mut workspace);
+    report(&mut session, &workspace).unwrap();
+    assert_eq!(fs::read_to_string(world.path("work/data.txt")).unwrap(), "approved\n");
+}
+
+#[test]
 fn s56_a_script_that_changes_after_the_consent_never_runs_unapproved() {
     const TRIES: usize = 250;
     for argv in WAYS {
         let world = asking(argv);
-        world.link("work/by-link", "scripts/report");
+        exchange_link(&world, "scripts/report");
         let mut workspace = world.alone();
         let mut session = begin(&mut workspace);
-        careful(&mut session);
+        careful(&mut session, || {});
         let place = world.path("work/scripts/report");
         let (is_over, swaps) = (AtomicBool::new(false), AtomicUsize::new(0));
         let (mut ran, mut codes) = (0, Vec::new());
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let next = world.path("next");
-                let link = world.path("next-link");
                 while !is_over.load(Ordering::Relaxed) {
                     for text in [EVIL, APPROVED] {
                         put(&next, text);
@@ -79,23 +144,20 @@ fn s56_a_script_that_changes_after_the_consent_never_runs_unapproved() {
                     put(&place, APPROVED);
                     put(&world.path("work/evil"), EVIL);
                     for target in ["evil", "scripts/report"] {
-                        std::os::unix::fs::symlink(target, &link).unwrap();
-                        fs::rename(&link, world.path("work/by-link")).unwrap();
+                        exchange_link(&world, target);
                     }
                     // Sometimes long enough for a program to run.
                     let round = swaps.fetch_add(6, Ordering::Relaxed) / 6;
                     std::thread::sleep(Duration::from_millis(round as u64 % 16));
                 }
             });
-            for id in 0..TRIES {
-                let origin = Origin::model(id.to_string());
-                let reply = session
-                    .call(&workspace, origin, "report", json!({}), &Cancel::default())
-                    .unwrap();
-                match reply.refusal {
-                    Some(refusal) => codes.push(refusal.code),
-                    None => {
-                        let text = reply.answer.unwrap().text;
+            let mut tries = 0;
+            // A loaded machine may take many until one begins and ends between two exchanges.
+            while tries < TRIES || ran == 0 && tries < 100 * TRIES {
+                tries += 1;
+                match report(&mut session, &workspace) {
+                    Err(code) => codes.push(code),
+                    Ok(text) => {
                         assert!(!text.contains("evil"), "{argv}: {text}");
                         ran += usize::from(text.contains("approved"));
                     }
@@ -104,11 +166,10 @@ fn s56_a_script_that_changes_after_the_consent_never_runs_unapproved() {
             is_over.store(true, Ordering::Relaxed);
         });
         codes.sort();
+        codes.dedup();
         let known = ["APPROVAL_REFUSED", "APPROVED_CHANGED", "GRANT_UNUSABLE", "NOT_STARTED"];
         assert!(codes.iter().all(|code| known.contains(&code.as_str())), "{argv}: {codes:?}");
         assert!(swaps.load(Ordering::Relaxed) > TRIES, "{argv}: it was hardly exchanged");
         assert!(ran > 0, "{argv}: it never ran, so it proves nothing: {codes:?}");
-        codes.dedup();
-        eprintln!("{argv}: ran {ran} of {TRIES}, {codes:?}");
     }
 }

@@ -11,10 +11,10 @@ use super::super::access::access_of_tool;
 use super::super::answer::Refusal;
 use super::super::approval::{Action, escaped};
 use super::super::command::{Held, KeptFrom, Origin, Pin, Targets};
+use super::super::commands::COMMANDS;
 use super::super::state::{OpenSkill, State};
-use super::super::ticket::Intent;
+use super::super::ticket::{Intent, SkillCommand};
 use super::super::visibility::{self, asks, by_rules, visible_tools};
-use super::commands::COMMAND_GROUP;
 use super::consent::Consent;
 use super::draft::{Deciding, actor};
 use crate::catalog::search::nearest_names;
@@ -30,8 +30,9 @@ pub(super) struct Wanted {
     pub(super) said: Value,
     pub(super) writes: bool,
     pub(super) access: Access,
-    /// The code that it would run.
-    pub(super) pins: Vec<Pin>,
+    /// The code that it would run, and whether it is held to that without being asked about.
+    pub(super) pins: (Vec<Pin>, bool),
+    pub(super) command: Option<SkillCommand>,
 }
 
 /// What a person has to agree to first.
@@ -76,6 +77,9 @@ impl<'a> Deciding<'a> {
             let refusal = Refusal::new("BAD_ARGUMENTS", text).of_tool(&name);
             return self.refuse(origin, request, refusal);
         }
+        if let Some(open) = self.state.open.iter().find(|open| open.commands() == Some(tool)) {
+            return self.call_command(origin, open, tool, &arguments, targets);
+        }
         if let Some(refusal) = outside_scope(self.state, tool, &arguments) {
             let refusal = self.stopping(tool, refusal);
             return self.refuse(origin, request, refusal);
@@ -105,7 +109,15 @@ impl<'a> Deciding<'a> {
         });
         let said = self.world.redactor.redact_arguments(&tool.parameters.value(), &arguments);
         let writes = tool.danger != Danger::Safe;
-        let wanted = Wanted { tool: name, arguments, said, writes, access, pins: targets.pins };
+        let wanted = Wanted {
+            tool: name,
+            arguments,
+            said,
+            writes,
+            access,
+            pins: (targets.pins, false),
+            command: None,
+        };
         if let Err(refusal) = self.admit(origin, wanted, question) {
             self.refuse(origin, request, refusal);
         }
@@ -158,16 +170,17 @@ impl<'a> Deciding<'a> {
             Consent::Asked => return Ok(()),
             Consent::Refused(refusal) => return Err(refusal),
         };
-        let Wanted { tool, arguments, said, writes, access, pins } = wanted;
-        // What nobody was shown binds nobody.
-        let pins = if approval.is_some() { pins } else { Vec::new() };
+        let Wanted { tool, arguments, said, writes, access, pins, command } = wanted;
+        let (pins, are_held) = pins;
+        let pins = if are_held || approval.is_some() { pins } else { Vec::new() };
         let id = self.state.calls + 1;
         let recorded = self.keep(canonical_json(&said));
         let admitted =
             Fact::CallAdmitted { id, tool: tool.clone(), arguments: recorded, writes, approval };
         self.fact(actor(origin), admitted);
         let (access, closed) = (Box::new(access), self.closed(origin));
-        let intent = Intent { id, tool, arguments, recorded, writes, access, closed, pins };
+        let intent =
+            Intent { id, tool, arguments, recorded, writes, access, closed, pins, command };
         self.decision.intent = Some(intent);
         Ok(())
     }
@@ -177,7 +190,7 @@ impl<'a> Deciding<'a> {
         for KeptFrom { what, object, code, reason } in held.refused {
             let skill = tool
                 .as_str()
-                .strip_prefix(COMMAND_GROUP)
+                .strip_prefix(COMMANDS)
                 .and_then(|name| SkillId::new(name.strip_prefix('/')?).ok());
             let fact = Fact::RequestRefused {
                 request: format!("{tool}: {what}"),
@@ -194,12 +207,21 @@ impl<'a> Deciding<'a> {
     }
 
     /// The tool called `name`, where it is visible, or why it cannot be called.
-    pub(super) fn callable(
+    pub(super) fn callable<'s>(
         &self,
-        state: &State,
+        state: &'s State,
         name: &ToolName,
-    ) -> Result<&'a ToolEntry, Refusal> {
+    ) -> Result<&'s ToolEntry, Refusal>
+    where
+        'a: 's,
+    {
         let Some(tool) = visibility::meant(state, self.world, name) else {
+            if let Some(reason) = visibility::closed_commands(state, self.world, name) {
+                let call = Request::Call(name.clone());
+                return Err(Refusal::new("NOT_VISIBLE", reason.text)
+                    .about(&call)
+                    .by(reason.source));
+            }
             let visible = visible_tools(state, self.world);
             let near =
                 nearest_names(name.as_str(), visible.iter().map(|tool| tool.name.as_str()), 5);
