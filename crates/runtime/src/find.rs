@@ -262,7 +262,8 @@ fn heading_document(id: &SkillId, heading: &Heading<'_>) -> SearchDocument {
     document
 }
 
-fn tool_document(tool: &ToolEntry) -> SearchDocument {
+/// What is searched of a tool.
+pub(crate) fn tool_document(tool: &ToolEntry) -> SearchDocument {
     let mut document =
         SearchDocument::new(Ref::Tool(tool.name.clone()), Kind::Tool, tool.name.as_str());
     let schema = tool.parameters.value();

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 
 use concertina_types::{Digest, limits};
@@ -84,6 +83,11 @@ impl Trust {
         self.files.get(path).is_some_and(|record| record.content == *content)
     }
 
+    /// What was trusted of the whole of what lies at `path`.
+    pub fn content(&self, path: &str) -> Option<&Digest> {
+        self.files.get(path).map(|record| &record.content)
+    }
+
     /// Trusts a file as it is now; `kept` brings back what that is.
     pub fn give(&mut self, path: String, head: Digest, content: Digest, kept: Option<Digest>) {
         self.files.insert(path, Record { head, content, kept });
@@ -120,8 +124,13 @@ impl Trust {
 /// One digest for a skill's file, of which `file` is the digest, and the files that belong to it:
 /// names and bytes, in order. Hidden ones belong to it as well: a script may read them.
 ///
-/// None where the directory cannot be looked through: what nobody saw, nobody trusts.
-pub(crate) fn content_digest(file: &Digest, directory: Option<&Path>) -> Option<Digest> {
+/// None where the directory cannot be looked through: what nobody saw, nobody trusts. `seen` is told the
+/// bytes that were looked at.
+pub(crate) fn content_digest(
+    file: &Digest,
+    directory: Option<&Path>,
+    seen: &mut dyn FnMut(&Path, &[u8]),
+) -> Option<Digest> {
     let mut text = file.hex();
     let found =
         directory.map_or(Ok(Vec::new()), |directory| walk(directory).map(|walk| walk.found));
@@ -129,7 +138,7 @@ pub(crate) fn content_digest(file: &Digest, directory: Option<&Path>) -> Option<
         if matches!(found.path.to_str(), Some("SKILL.md" | "skill.md")) {
             continue;
         }
-        let digest = directory.and_then(|directory| digest_of(&directory.join(&found.path)));
+        let digest = directory.and_then(|directory| digest_of(&directory.join(&found.path), seen));
         // What cannot be read, such as a link to nowhere, has no bytes that could be shown.
         let digest = digest.map(|digest| digest.hex()).unwrap_or_default();
         let name = found.path.to_string_lossy();
@@ -140,8 +149,8 @@ pub(crate) fn content_digest(file: &Digest, directory: Option<&Path>) -> Option<
     Some(Digest::of(text.as_bytes()))
 }
 
-/// A digest of the file at `path`, read piece by piece: what belongs to a skill can be large.
-fn digest_of(path: &Path) -> Option<Digest> {
+/// A digest of the file at `path`, taken piece by piece.
+fn digest_of(path: &Path, seen: &mut dyn FnMut(&Path, &[u8])) -> Option<Digest> {
     if !path.is_file() {
         return None;
     }
@@ -151,13 +160,8 @@ fn digest_of(path: &Path) -> Option<Digest> {
         let changed = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
         return Some(Digest::of(format!("{} {}", meta.len(), changed.as_nanos()).as_bytes()));
     }
-    let mut file = fs::File::open(path).ok()?;
-    let mut pieces = String::new();
-    loop {
-        let mut piece = Vec::new();
-        if file.by_ref().take(1 << 20).read_to_end(&mut piece).ok()? == 0 {
-            return Some(Digest::of(pieces.as_bytes()));
-        }
-        pieces.push_str(&Digest::of(&piece).hex());
-    }
+    let bytes = fs::read(path).ok()?;
+    seen(path, &bytes);
+    let pieces: String = bytes.chunks(1 << 20).map(|piece| Digest::of(piece).hex()).collect();
+    Some(Digest::of(pieces.as_bytes()))
 }

@@ -15,8 +15,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use concertina_sandbox::{
-    Confinement, Limits, Network, Program, Tier, choose, probe, run, started_by,
+    Confinement, Limits, Network, Pin, Program, Tier, choose, probe, run, started_by,
 };
+use concertina_types::Digest;
 
 /// Enough that the tenth of a hundred is a mean of many.
 const ROUNDS: usize = 1_000;
@@ -26,6 +27,8 @@ const BARS: &[(Tier, Option<Duration>)] = &[
     (Tier::L2, Some(Duration::from_micros(2_500))),
     (Tier::L3, None),
 ];
+/// Files beside one that is pinned: each is a mount of its own.
+const NEIGHBOURS: usize = 20;
 
 fn main() {
     // `cargo test` builds this as well, and starts it without `--bench`.
@@ -53,10 +56,18 @@ fn main() {
         at_least: tier,
         limits: Limits::default(),
     };
+    let script = place.path().join("script");
+    std::fs::write(&script, "script").unwrap();
+    for number in 1..NEIGHBOURS {
+        std::fs::write(place.path().join(number.to_string()), "").unwrap();
+    }
+    let pin = Pin { path: script, digest: Digest::of(b"script") };
+    let pinned = Confinement { pins: vec![pin], ..confinement(Tier::L3) };
     let mut plain = Vec::new();
-    let mut held: Vec<(Tier, Option<Duration>, Confinement, Vec<Duration>)> = BARS
-        .iter()
-        .map(|(tier, bar)| (*tier, *bar, confinement(*tier), Vec::new()))
+    let bare = BARS.iter().map(|(tier, bar)| (tier.to_string(), *bar, confinement(*tier)));
+    let mut held: Vec<(String, Option<Duration>, Confinement, Vec<Duration>)> = bare
+        .chain([(format!("L3, a script pinned among {NEIGHBOURS} files"), None, pinned)])
+        .map(|(name, bar, confinement)| (name, bar, confinement, Vec::new()))
         .filter(|(_, _, confinement, _)| choose(confinement, &machine).is_ok())
         .collect();
     for _ in 0..ROUNDS {
@@ -74,14 +85,14 @@ fn main() {
     }
     let base = [share(&mut plain, 10), share(&mut plain, 50)];
     println!("plain: {} at p10, {} at p50", words(base[0]), words(base[1]));
-    for (tier, bar, _, mut times) in held {
+    for (name, bar, _, mut times) in held {
         let added = [10, 50].map(|percent| share(&mut times, percent));
         let (p10, p50) = (added[0].saturating_sub(base[0]), added[1].saturating_sub(base[1]));
         let verdict = bar.map_or(String::new(), |bar| {
             let is_kept = if p10 <= bar { "kept" } else { "MISSED" };
             format!(", at most {} at p10: {is_kept}", words(bar))
         });
-        println!("{tier}: adds {} at p10, {} at p50{verdict}", words(p10), words(p50));
+        println!("{name}: adds {} at p10, {} at p50{verdict}", words(p10), words(p50));
     }
 }
 

@@ -92,6 +92,9 @@ pub struct OpenedSkill {
     /// bound to them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bound: BTreeMap<String, Value>,
+    /// The digest of its file and all files beside it, where a person trusts exactly these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Digest>,
     /// The consent that it was opened on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<String>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use concertina_core::catalog::ToolEntry;
-use concertina_core::session::{Visibility, visibility};
+use concertina_core::session::{COMMANDS, Visibility, visibility, visible_tools};
 use concertina_types::{Ref, Subject, ToolName};
 use serde_json::{Value, json};
 
@@ -38,13 +38,12 @@ fn list(
         let reference = Ref::Tool(tool.name.clone());
         visibility(session.state(), &world, &reference, Subject::Model)
     };
-    let rows: Vec<(&ToolEntry, Visibility)> = session
-        .snapshot()
-        .tools
-        .iter()
-        .map(|tool| (tool.as_ref(), seen(tool)))
-        .filter(|(_, seen)| all || seen.visible)
-        .collect();
+    // Commands of open skills are in no catalogue.
+    let commands = visible_tools(session.state(), &world).into_iter();
+    let commands = commands.filter(|tool| tool.runner == COMMANDS);
+    let tools = session.snapshot().tools.iter().map(AsRef::as_ref).chain(commands);
+    let rows: Vec<(&ToolEntry, Visibility)> =
+        tools.map(|tool| (tool, seen(tool))).filter(|(_, seen)| all || seen.visible).collect();
     let why = |seen: &Visibility| {
         seen.reasons.first().map(|reason| reason.text.clone()).unwrap_or_default()
     };

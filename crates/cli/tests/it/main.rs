@@ -13,6 +13,7 @@ mod advisories;
 mod audit;
 mod authoring;
 mod bad_input;
+mod commands;
 mod consent;
 mod corpus;
 mod demo;

@@ -1,5 +1,6 @@
 //! What the index knows of one skill or one tool.
 
+use std::path::Path;
 use std::sync::Arc;
 
 pub use concertina_format::config::{Danger, NeedsSkill};
@@ -106,6 +107,9 @@ pub struct SkillEntry {
     pub argument_hint: Option<String>,
     /// Tools it claims, as patterns.
     pub claims: Vec<String>,
+    /// Whether it declares commands.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub runs: bool,
     /// How it runs.
     pub context: OpenMode,
     /// Patterns of files that activate it; empty means always active.
@@ -166,6 +170,7 @@ impl SkillEntry {
             version: document.version.clone(),
             argument_hint: document.argument_hint.clone(),
             claims: document.permissions.tools.clone(),
+            runs: !document.permissions.execute.is_empty(),
             context: document.context,
             paths: document.paths.clone(),
             requires: document.requires.iter().map(|needed| needed.skill.clone()).collect(),
@@ -178,6 +183,12 @@ impl SkillEntry {
             head: document.digest,
             findings: 0,
         }
+    }
+
+    /// The directory that belongs to it. A legacy command shares its directory with others, so nothing
+    /// beside it is its own.
+    pub fn directory(&self) -> Option<&Path> {
+        Path::new(self.path.as_ref()).parent().filter(|_| self.loaded_from == Loaded::Skills)
     }
 
     /// Whether it may bring anything: a person trusts it, and it is what it should be.

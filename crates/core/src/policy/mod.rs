@@ -1,6 +1,7 @@
 //! What may be seen and done, and why. Deny is monotone; nothing widens.
 
 mod access;
+mod code;
 mod decision;
 mod execute;
 mod host;
@@ -19,6 +20,7 @@ mod shell;
 mod suggest;
 
 pub use access::Access;
+pub use code::code_words;
 pub use decision::{Decision, Effect, Reason};
 pub use execute::{CommandPattern, CommandRefused, allowed_command, command_words};
 pub use host::{

@@ -7,13 +7,13 @@ use concertina_format::expand::split_words;
 const DEPTH: usize = 8;
 
 /// Programs that run the command after their own arguments.
-const RUNNERS: [&str; 20] = [
+pub(super) const RUNNERS: [&str; 20] = [
     "builtin", "busybox", "chroot", "command", "doas", "env", "eval", "exec", "ionice", "nice",
     "nohup", "parallel", "setsid", "stdbuf", "sudo", "time", "timeout", "watch", "xargs", "find",
 ];
 
 /// Programs that run a script which they are given as an argument.
-const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "fish"];
+pub(super) const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "fish"];
 
 /// The name of a program without the directory it is in.
 pub(super) fn base(program: &str) -> &str {

@@ -69,6 +69,24 @@ pub struct Targets {
     /// What a person is shown besides the arguments: real paths, digests of what would run. Found out
     /// only where somebody may have to be asked.
     pub shown: Vec<(String, String)>,
+    /// The code that would run, as it was looked at for that.
+    pub pins: Vec<Pin>,
+    /// What the command of a skill may read besides what is declared.
+    pub readable: Vec<String>,
+    /// The digest of the skill's file and all files beside it as they are now, where a person trusts
+    /// exactly some.
+    pub content: Option<Digest>,
+}
+
+/// A file that runs with exactly these bytes, or not at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pin {
+    /// The word of the command that names it.
+    pub word: String,
+    /// Where it really is.
+    pub path: String,
+    /// The digest of its bytes.
+    pub digest: Digest,
 }
 
 /// What was seen of a call that is part of a procedure.

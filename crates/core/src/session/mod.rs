@@ -11,6 +11,7 @@ mod answer;
 mod approval;
 mod claims;
 mod command;
+mod commands;
 mod decide;
 mod evolve;
 mod project;
@@ -31,7 +32,10 @@ pub use access::{access_of_fork, access_of_skill, access_of_tool};
 pub use answer::{Answer, Details, Refusal};
 pub use approval::{Action, Answered, Approval, Ask, escaped};
 pub use claims::{Claim, Standing, claims, claims_in};
-pub use command::{Command, Held, KeptFrom, Origin, Shown, Statement, Targets, Unfolded, Witness};
+pub use command::{
+    Command, Held, KeptFrom, Origin, Pin, Shown, Statement, Targets, Unfolded, Witness,
+};
+pub use commands::COMMANDS;
 pub use decide::{Decision, decide};
 pub use evolve::evolve;
 pub use project::{Shelf, project};
@@ -41,10 +45,10 @@ pub use settings::{ListingSettings, Procedures, Settings, Site};
 pub use skill::{PreparedSkill, Request, prepare};
 pub use state::{Item, OpenSkill, PendingCall, State};
 pub use task::{lend, task_card};
-pub use ticket::{Intent, NotRecorded, Ticket};
+pub use ticket::{Intent, NotRecorded, SkillCommand, Ticket};
 pub use tools::{FOUR_TOOLS, client_tool_definitions, mechanism, tool_definitions};
 pub use view::{Block, Message, Part, ToolDefinition, View};
 pub use visibility::{
-    Visibility, asks, by_rules, meant, menus, visibility, visible_skills, visible_tools,
+    Visibility, asks, by_rules, known_tool, meant, menus, visibility, visible_skills, visible_tools,
 };
 pub use world::World;

@@ -35,6 +35,8 @@ pub struct PreparedSkill {
     pub id: SkillId,
     /// The digest of its file.
     pub digest: Digest,
+    /// The digest of its file and all files beside it, where a person trusts exactly these.
+    pub content: Option<Digest>,
     /// Its version, as written.
     pub version: Option<String>,
     /// How it runs.
@@ -103,6 +105,7 @@ impl PreparedSkill {
             effort: self.effort.clone(),
             hooks: self.hooks.clone(),
             bound: self.bound.clone(),
+            content: self.content,
             approval: None,
         }
     }
@@ -142,6 +145,7 @@ pub fn prepare(
     Ok(PreparedSkill {
         id,
         digest: document.digest,
+        content: None,
         version: document.version.clone(),
         mode: document.context,
         arguments: written_arguments(request),

@@ -1,6 +1,7 @@
 //! The state of a session: a fold of its events and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use concertina_types::{
     Blob, CallId, Digest, Event, ModelCall, OpenedSkill, Ref, SessionId, SessionMode, SkillId,
@@ -8,7 +9,9 @@ use concertina_types::{
 };
 
 use super::approval::Approval;
+use super::commands::tool_of;
 use super::view::Part;
+use crate::catalog::ToolEntry;
 use crate::policy::Pattern;
 use crate::procedure::Run;
 
@@ -23,6 +26,8 @@ pub struct OpenSkill {
     claims: Vec<Pattern>,
     /// The tools it forbids; none where one of the patterns cannot be read, and then it is all.
     forbids: Option<Vec<Pattern>>,
+    /// The tool that runs the commands it declares, where it declares some.
+    commands: Option<Arc<ToolEntry>>,
 }
 
 impl OpenSkill {
@@ -30,12 +35,19 @@ impl OpenSkill {
     pub(super) fn new(opened: OpenedSkill, seq: u64) -> Self {
         let claims = opened.tools.iter().filter_map(|text| Pattern::new(text).ok()).collect();
         let forbids = opened.disallowed_tools.iter().map(|text| Pattern::new(text).ok()).collect();
-        Self { opened, seq, claims, forbids }
+        let commands = tool_of(&opened).map(Arc::new);
+        Self { opened, seq, claims, forbids, commands }
+    }
+
+    /// The tool that runs the commands it declares, where it declares some.
+    pub fn commands(&self) -> Option<&ToolEntry> {
+        self.commands.as_deref()
     }
 
     /// Whether it claims `tool`.
     pub fn claims(&self, tool: &ToolName) -> bool {
-        self.claims.iter().any(|pattern| pattern.matches(tool.as_str()))
+        self.commands().is_some_and(|own| own.name == *tool)
+            || self.claims.iter().any(|pattern| pattern.matches(tool.as_str()))
     }
 
     /// Whether `tool` must not be called while it is open.

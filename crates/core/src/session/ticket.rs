@@ -7,6 +7,7 @@
 use concertina_types::{Blob, CallId, Event, Fact, ToolName};
 use serde_json::Value;
 
+use super::command::Pin;
 use crate::policy::{Access, PathPattern};
 
 /// A call that was decided on and is not recorded yet.
@@ -22,6 +23,17 @@ pub struct Intent {
     pub(super) writes: bool,
     pub(super) access: Box<Access>,
     pub(super) closed: [Vec<PathPattern>; 2],
+    pub(super) pins: Vec<Pin>,
+    pub(super) command: Option<SkillCommand>,
+}
+
+/// A command of a skill, as it is to run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkillCommand {
+    /// Its argument vector.
+    pub argv: Vec<String>,
+    /// What it may read besides what is declared.
+    pub readable: Vec<String>,
 }
 
 /// The right to run one call once.
@@ -34,6 +46,8 @@ pub struct Ticket {
     writes: bool,
     access: Box<Access>,
     closed: [Vec<PathPattern>; 2],
+    pins: Vec<Pin>,
+    command: Option<SkillCommand>,
 }
 
 /// The log does not hold the intent: nothing may run.
@@ -51,8 +65,8 @@ impl Intent {
         if !found {
             return Err(NotRecorded(self.id));
         }
-        let Self { id, tool, arguments, writes, access, closed, .. } = self;
-        Ok(Ticket { id, tool, arguments, writes, access, closed })
+        let Self { id, tool, arguments, writes, access, closed, pins, command, .. } = self;
+        Ok(Ticket { id, tool, arguments, writes, access, closed, pins, command })
     }
 }
 
@@ -80,6 +94,17 @@ impl Ticket {
     /// Paths that rules close to it whatever it may do: to read and, second, to write.
     pub fn closed(&self) -> &[Vec<PathPattern>; 2] {
         &self.closed
+    }
+
+    /// The command to run, where it is one of a skill.
+    pub fn command(&self) -> Option<&SkillCommand> {
+        self.command.as_ref()
+    }
+
+    /// Files that run with exactly these bytes: those that a person agreed to, and what a command of an
+    /// open skill runs.
+    pub fn pins(&self) -> &[Pin] {
+        &self.pins
     }
 
     /// Whether the effect may change something.

@@ -7,6 +7,7 @@ use concertina_types::{OpenMode, Ref, SkillId, Subject, ToolName, limits};
 use serde::Serialize;
 
 use super::command::Targets;
+use super::commands::{COMMANDS, name_of};
 use super::state::{OpenSkill, State};
 use super::task::{step_of_evidence, step_of_skill, step_of_tool};
 use super::world::World;
@@ -48,8 +49,8 @@ fn is_folded_away(reasons: &[Reason]) -> bool {
 
 /// The tool that `written` means: the one of that name, else the only one whose name ends in it among
 /// those that are visible, else among those that are merely folded away.
-pub fn meant<'a>(state: &State, world: &World<'a>, written: &ToolName) -> Option<&'a ToolEntry> {
-    if let Some(tool) = world.snapshot.tool(written) {
+pub fn meant<'a>(state: &'a State, world: &World<'a>, written: &ToolName) -> Option<&'a ToolEntry> {
+    if let Some(tool) = known_tool(state, world, written) {
         return Some(tool);
     }
     let ends = |entry: &&Arc<ToolEntry>| {
@@ -68,6 +69,40 @@ pub fn meant<'a>(state: &State, world: &World<'a>, written: &ToolName) -> Option
         ([only], _) | ([], [only]) => Some(only),
         _ => None,
     }
+}
+
+/// The tool called `name`: of the catalogue, or of the commands of an open skill.
+pub fn known_tool<'a>(
+    state: &'a State,
+    world: &World<'a>,
+    name: &ToolName,
+) -> Option<&'a ToolEntry> {
+    let of_skills = || open_commands(state, world).find(|tool| tool.name == *name);
+    world.snapshot.tool(name).or_else(of_skills)
+}
+
+/// The tools of the commands of open skills. One that has the name of a tool of the catalogue is none.
+fn open_commands<'a>(
+    state: &'a State,
+    world: &World<'a>,
+) -> impl Iterator<Item = &'a ToolEntry> + use<'a> {
+    let snapshot = world.snapshot;
+    let tools = state.open.iter().filter_map(OpenSkill::commands);
+    tools.filter(move |tool| snapshot.tool(&tool.name).is_none())
+}
+
+/// Why `name` cannot be called, where it is the tool of the commands of a skill that could be opened.
+pub(super) fn closed_commands(state: &State, world: &World<'_>, name: &ToolName) -> Option<Reason> {
+    let mut skills = world.snapshot.skills.iter().filter(|skill| skill.runs);
+    let skill = skills.find(|skill| name_of(&skill.id).as_ref() == Some(name))?;
+    let can_open = skill.context == OpenMode::Inline && is_listed(state, world, skill);
+    can_open.then(|| {
+        let text = format!(
+            "tool:{name} appears only while skill:{0} is open; open skill:{0} first",
+            skill.id
+        );
+        Reason::new("SKILL_NOT_OPEN", text, format!("tool:{name}"))
+    })
 }
 
 fn deny(code: &str, text: impl Into<String>, source: impl Into<String>) -> Decision {
@@ -96,9 +131,12 @@ pub(super) fn decision(
             Some(entry) => skill(state, world, entry, subject),
             None => unknown(reference),
         },
-        Ref::Tool(name) => match world.snapshot.tool(name) {
+        Ref::Tool(name) => match known_tool(state, world, name) {
             Some(entry) => tool(state, world, entry),
-            None => unknown(reference),
+            None => match closed_commands(state, world, name) {
+                Some(reason) => Decision::because(Effect::Deny, reason),
+                None => unknown(reference),
+            },
         },
         Ref::Menu(name) if !has_menu(state, world, name) => unknown(reference),
         Ref::Evidence { id, .. } if !state.evidence.contains_key(id) => unknown(reference),
@@ -351,7 +389,7 @@ fn names(operation: &str, tool: &ToolEntry) -> bool {
         "*" => true,
         "write" | "writes" => tool.danger != Danger::Safe,
         "delete" | "destroy" | "destructive" => tool.danger == Danger::Destructive,
-        "execute" => tool.runner == "exec",
+        "execute" => tool.runner == "exec" || tool.runner == COMMANDS,
         _ => false,
     };
     does || covers(std::slice::from_ref(&operation), &tool.name)
@@ -466,9 +504,13 @@ pub fn visible_skills<'a>(
 }
 
 /// The tools that may be called now, by name.
-pub fn visible_tools<'a>(state: &State, world: &World<'a>) -> Vec<&'a ToolEntry> {
+pub fn visible_tools<'a>(state: &'a State, world: &World<'a>) -> Vec<&'a ToolEntry> {
     let shown = |entry: &&ToolEntry| tool(state, world, entry).effect != Effect::Deny;
-    world.snapshot.tools.iter().map(AsRef::as_ref).filter(shown).collect()
+    let all = world.snapshot.tools.iter().map(AsRef::as_ref).chain(open_commands(state, world));
+    let mut visible: Vec<&ToolEntry> = all.filter(shown).collect();
+    visible.sort_by(|a, b| a.name.cmp(&b.name));
+    visible.dedup_by(|a, b| a.name == b.name);
+    visible
 }
 
 /// The categories that can be opened next, with the number of tools inside.

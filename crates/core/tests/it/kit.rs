@@ -47,6 +47,7 @@ pub(crate) fn skill(id: &str, description: &str) -> SkillEntry {
         version: None,
         argument_hint: None,
         claims: Vec::new(),
+        runs: false,
         context: OpenMode::Inline,
         paths: Vec::new(),
         requires: Vec::new(),
@@ -294,6 +295,7 @@ impl Bench {
         PreparedSkill {
             id: skill_id(id),
             digest: entry.map_or(Digest::of(b""), |entry| entry.head),
+            content: None,
             version: None,
             mode: entry.map_or(OpenMode::Inline, |entry| entry.context),
             arguments: String::new(),

@@ -4,6 +4,7 @@
 mod blind;
 mod calls;
 mod claims;
+mod commands;
 mod consent;
 mod context;
 mod disclosure;
@@ -13,6 +14,7 @@ mod laws;
 mod listing;
 mod merge;
 mod policy_access;
+mod policy_code;
 mod policy_resolve;
 mod policy_rules;
 mod policy_suggest;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use concertina_core::session::Origin;
+use concertina_core::session::{COMMANDS, Origin};
 use concertina_runtime::{Admission, Cancel, Reply, RuntimeError, Session};
 use concertina_types::Subject;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, Tool};
@@ -293,6 +293,8 @@ impl Wanted {
         match self {
             Self::Everything | Self::Search => true,
             Self::Other => false,
+            // No server brings the commands of a skill.
+            Self::Tool(name) if name.strip_prefix(COMMANDS).is_some_and(is_below) => false,
             Self::Tool(name) => match name.strip_suffix('/') {
                 Some(menu) => !snapshot.tools.iter().any(|tool| tool.category.starts_with(menu)),
                 None => !snapshot
@@ -302,6 +304,11 @@ impl Wanted {
             },
         }
     }
+}
+
+/// Whether what follows the name of a group is a name in it.
+fn is_below(rest: &str) -> bool {
+    rest.starts_with('/') || rest.starts_with("__")
 }
 
 /// Stops what runs once the client takes the request back.

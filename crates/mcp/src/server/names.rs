@@ -2,7 +2,7 @@
 
 use concertina_core::catalog::ToolEntry;
 use concertina_core::catalog::search::nearest_names;
-use concertina_core::session::visible_tools;
+use concertina_core::session::{known_tool, visible_tools};
 use concertina_runtime::Session;
 use concertina_types::{Digest, Ref, ToolName};
 
@@ -59,14 +59,17 @@ pub(super) enum Meant {
 /// exactly one visible tool.
 pub(super) fn meant(session: &Session, written: &str) -> Meant {
     let snapshot = session.snapshot();
-    let known = ToolName::new(written).ok().filter(|name| snapshot.tool(name).is_some());
+    let world = session.world();
+    let known =
+        ToolName::new(written).ok().and_then(|name| known_tool(session.state(), &world, &name));
     if known.is_some() {
         return Meant::Tool(written.to_owned());
     }
-    if let Some(tool) = snapshot.tools.iter().find(|tool| alias(&tool.name) == written) {
+    let visible = visible_tools(session.state(), &world);
+    let mut tools = snapshot.tools.iter().map(AsRef::as_ref).chain(visible.iter().copied());
+    if let Some(tool) = tools.find(|tool| alias(&tool.name) == written) {
         return Meant::Tool(tool.name.to_string());
     }
-    let world = session.world();
     if written.starts_with("skill__") {
         let mut skills = snapshot.skills.iter();
         if let Some(skill) = skills.find(|skill| opener("skill", skill.id.as_str()) == written) {
@@ -81,7 +84,6 @@ pub(super) fn meant(session: &Session, written: &str) -> Meant {
     }
     let plain =
         |tool: &ToolEntry| tool.name.as_str().rsplit('/').next().unwrap_or_default().to_owned();
-    let visible = visible_tools(session.state(), &world);
     let named = |wanted: &str| -> Vec<String> {
         let named = visible.iter().filter(|tool| plain(tool) == wanted);
         named.map(|tool| tool.name.to_string()).collect()

@@ -15,7 +15,7 @@ use concertina_types::{ApprovalScope, Means};
 pub use hook::Hook;
 pub use questions::{Choice, Inbox, Question, Questions, Whose};
 pub use standing::{Agreed, Standing};
-pub(crate) use targets::{paths, targets, targets_of_command};
+pub(crate) use targets::{paths, pins, targets, targets_of_command};
 
 /// What came of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,19 +1,24 @@
 //! Commands in the text of a skill: run, or left out and said so, before the text is shown.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use concertina_core::session::{Ask, Command, Origin, PreparedSkill, Refusal, Targets};
-use concertina_types::{Blob, CallOutcome, Diagnostic, OnUnexpected, Severity};
+use concertina_core::catalog::SkillEntry;
+use concertina_core::session::{
+    Ask, Command, OpenSkill, Origin, Pin, PreparedSkill, Refusal, Targets,
+};
+use concertina_types::{Blob, CallOutcome, Diagnostic, Digest, OnUnexpected, Severity, ToolName};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Session;
 use super::opening::ReadySkill;
 use crate::Cancel;
-use crate::approval::targets_of_command;
+use crate::approval::{pins, targets_of_command};
 use crate::error::RuntimeError;
 use crate::inside::files_named;
 use crate::tools::{CommandRunner, Outcome, kept};
+use crate::trust::content_digest;
 
 /// What happens where a command may not run, or fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,20 +54,34 @@ pub struct NeedsApproval {
 /// Why a command has no output, and the question that would change that.
 type Unmet = (Refusal, Option<Ask>);
 
-/// What a command may read besides what is declared: the directory of its skill, and files that the pattern
-/// which covers it names in full.
+/// What a command may read besides what is declared: the directory of its skill, and files that one of the
+/// `patterns` names in full.
 fn readable(
     workspace: &Path,
     directory: Option<&Path>,
-    skill: &PreparedSkill,
-    command: &str,
-) -> Vec<PathBuf> {
-    let words = concertina_format::expand::split_words(command);
-    let patterns = skill.permissions.execute.iter();
-    let named: BTreeSet<String> =
-        patterns.flat_map(|pattern| concertina_format::expand::split_words(pattern)).collect();
+    patterns: &[String],
+    words: &[String],
+) -> Vec<String> {
+    let named: BTreeSet<String> = patterns
+        .iter()
+        .flat_map(|pattern| concertina_format::expand::split_words(pattern))
+        .collect();
     let files = words.iter().skip(1).filter(|word| named.contains(*word) && !word.starts_with('/'));
-    directory.map(Path::to_owned).into_iter().chain(files_named(workspace, files)).collect()
+    let places = directory.map(Path::to_owned).into_iter().chain(files_named(workspace, files));
+    places.filter_map(|path| path.to_str().map(str::to_owned)).collect()
+}
+
+/// What the command `words` of a skill means, which declares `patterns` and lies in `directory`.
+fn targets_of(
+    workspace: &Path,
+    directory: Option<&Path>,
+    patterns: &[String],
+    words: Vec<String>,
+) -> Targets {
+    let pins = pins(workspace, &words);
+    let shown = targets_of_command(workspace, &words, &pins);
+    let readable = readable(workspace, directory, patterns, &words);
+    Targets { argv: words, shown, pins, readable, ..Targets::default() }
 }
 
 impl Session {
@@ -131,14 +150,12 @@ impl Session {
         cancel: &Cancel,
     ) -> Result<Result<String, Unmet>, RuntimeError> {
         let words = concertina_format::expand::split_words(command);
+        let targets = targets_of(runner.directory(), directory, &skill.permissions.execute, words);
         let applied = self.apply_asking(&Command::RunCommand {
             origin: origin.clone(),
             skill: Box::new(skill.clone()),
             command: command.to_owned(),
-            targets: Targets {
-                shown: targets_of_command(runner.directory(), &words),
-                ..Targets::default()
-            },
+            targets,
         })?;
         if let Some(ask) = applied.ask {
             let refusal = self.left_open(origin, &ask)?;
@@ -150,8 +167,7 @@ impl Session {
             return Ok(Err((refusal, None)));
         };
         let id = ticket.id();
-        let readable = readable(runner.directory(), directory, skill, command);
-        let outcome = runner.run(ticket, readable, cancel);
+        let outcome = runner.run(ticket, cancel);
         let held = kept(&outcome);
         let (outcome, output, result) = match outcome {
             Outcome::Done { exit, output, dropped, .. } => {
@@ -173,4 +189,38 @@ impl Session {
         self.apply(&Command::Settle { id, outcome, output, held })?;
         Ok(result)
     }
+
+    /// What a call of `tool`, by which an open skill runs its commands, really means.
+    pub(super) fn command_targets(
+        &self,
+        workspace: &Path,
+        tool: &ToolName,
+        arguments: &Value,
+    ) -> Targets {
+        let mut open = self.state.open.iter();
+        let is_meant = |open: &&OpenSkill| open.commands().is_some_and(|own| own.name == *tool);
+        let Some(open) = open.find(is_meant) else { return Targets::default() };
+        let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
+        let words = concertina_format::expand::split_words(command);
+        let entry = self.snapshot.skill(&open.opened.id);
+        let directory = entry.and_then(SkillEntry::directory);
+        let patterns = &open.opened.permissions.execute;
+        let mut targets = targets_of(workspace, directory, patterns, words);
+        if let (Some(_), Some(entry)) = (open.opened.content, entry) {
+            targets.content = content_now(entry, &mut targets.pins);
+        }
+        targets
+    }
+}
+
+/// What the file of a skill and all files beside it hold now. Code among them is pinned to the bytes that
+/// were looked at for this, so that it cannot be another by the time it is read again.
+fn content_now(entry: &SkillEntry, pins: &mut [Pin]) -> Option<Digest> {
+    let file = Digest::of(&std::fs::read(entry.path.as_ref()).ok()?);
+    let directory = entry.directory().and_then(|directory| directory.canonicalize().ok());
+    content_digest(&file, directory.as_deref(), &mut |path, bytes| {
+        for pin in pins.iter_mut().filter(|pin| Path::new(&pin.path) == path) {
+            pin.digest = Digest::of(bytes);
+        }
+    })
 }

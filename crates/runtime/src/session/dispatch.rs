@@ -1,7 +1,7 @@
 //! From what a model wrote to one of the four verbs.
 
 use concertina_core::catalog::search::Kind;
-use concertina_core::session::Origin;
+use concertina_core::session::{Origin, known_tool};
 use concertina_types::{ModelCall, Ref, ToolName};
 use serde_json::Value;
 
@@ -95,7 +95,8 @@ impl Session {
             },
             other => {
                 // Models often write a tool's own name where `call` belongs.
-                let known = ToolName::new(other).ok().and_then(|name| self.snapshot.tool(&name));
+                let known = ToolName::new(other).ok();
+                let known = known.and_then(|name| known_tool(&self.state, &self.world(), &name));
                 let hint = match known {
                     Some(tool) => {
                         format!(r#"to run it, use call with {{"tool": "{}"}}"#, tool.name)

@@ -190,7 +190,11 @@ impl Session {
             variables,
         };
         let id = loaded.entry.id.clone();
-        prepare(id, &loaded.document, &loaded.body, loaded.resources(), &request)
+        let mut skill = prepare(id, &loaded.document, &loaded.body, loaded.resources(), &request)?;
+        if !skill.permissions.execute.is_empty() {
+            skill.content = workspace.bound_content(loaded);
+        }
+        Ok(skill)
     }
 }
 

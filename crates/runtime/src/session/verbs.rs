@@ -9,7 +9,8 @@ use concertina_core::catalog::search::{
 };
 use concertina_core::policy::Effect;
 use concertina_core::session::{
-    Command, Held, Origin, Refusal, Shown, Targets, asks, by_rules, meant, menus, visibility,
+    COMMANDS, Command, Held, Origin, Refusal, Shown, Targets, asks, by_rules, meant, menus,
+    visibility, visible_tools,
 };
 use concertina_format::expand::Profile;
 use concertina_types::{
@@ -24,7 +25,9 @@ use super::tools::{is_inside, lines_of_tool};
 use super::{Admission, Reply, Session};
 use crate::Cancel;
 use crate::error::RuntimeError;
-use crate::find::{FindRequest, Found, Indexes, example_documents, section_documents};
+use crate::find::{
+    FindRequest, Found, Indexes, example_documents, section_documents, tool_document,
+};
 use crate::semantic::{CatalogueMeaning, Likenesses, Note};
 use crate::stats::Learned;
 use crate::tools::{Outcome, Toolbox, kept};
@@ -200,6 +203,9 @@ impl Session {
         {
             self.add_sections(subject, request, &indexes.sections, &mut answer);
         }
+        if matches!(scope, Scope::Things(_)) && request.within.is_none() {
+            self.add_commands(request, &mut answer);
+        }
         let browse = if answer.enough {
             Vec::new()
         } else {
@@ -314,6 +320,40 @@ impl Session {
             answer.enough = true;
             answer.nearest.clear();
         }
+    }
+
+    /// The tools of the commands of open skills whose name holds a word of the request. They are in no
+    /// index, since they come and go with their skills.
+    fn add_commands(&self, request: &FindRequest, answer: &mut Answer) {
+        if !is_asked_for(Kind::Tool, request.kind) {
+            return;
+        }
+        let world = self.world();
+        let tools = visible_tools(&self.state, &world).into_iter();
+        let commands: Vec<SearchDocument> =
+            tools.filter(|tool| tool.runner == COMMANDS).map(tool_document).collect();
+        if commands.is_empty() {
+            return;
+        }
+        let found = Index::build(commands).find(&Query::new(&request.query)).hits.into_iter();
+        let mut found: Vec<Hit> =
+            found.filter(|hit| hit.called || hit.fields.contains(&Field::Name)).collect();
+        if found.is_empty() {
+            return;
+        }
+        let limit = request.limit.unwrap_or(limits::FIND_HITS);
+        found.truncate(limit);
+        if !answer.enough {
+            answer.hits.clear();
+            answer.nearest.clear();
+            answer.enough = true;
+        }
+        // Scores of another index say nothing here; they stand last.
+        answer.hits.truncate(limit - found.len());
+        let last = answer.hits.last().map(|hit| hit.score);
+        answer
+            .hits
+            .extend(found.into_iter().map(|hit| Hit { score: last.unwrap_or(hit.score), ..hit }));
     }
 
     /// The index to search, or why the scope makes no sense: a code and words.
@@ -554,11 +594,13 @@ impl Session {
         self.look()?;
         let (state, world) = (&self.state, self.world());
         let targets = meant(state, &world, &tool).map_or_else(Targets::default, |entry| {
+            if entry.runner == COMMANDS {
+                return self.command_targets(toolbox.directory(), &entry.name, &arguments);
+            }
             let targets = toolbox.targets(entry, &arguments);
             let is_asked = !asks(state, &world, entry).is_empty()
                 || by_rules(state, &world, origin.subject, entry, &targets).effect == Effect::Ask;
-            let shown = is_asked.then(|| toolbox.shown(&entry.name, &arguments));
-            Targets { shown: shown.unwrap_or_default(), ..targets }
+            if is_asked { toolbox.shown(targets, &entry.name, &arguments) } else { targets }
         });
         let applied = self.apply_asking(&Command::Call { origin, tool, arguments, targets })?;
         Ok(match (applied.ticket, applied.ask) {

@@ -78,9 +78,7 @@ impl Source for FileSystem {
     fn read(&self, entry: &SkillEntry) -> Option<Result<SkillFile, SourceError>> {
         let path = Path::new(entry.path.as_ref());
         self.last.as_ref()?.files.get(path)?;
-        // A legacy command shares its directory with others, so nothing beside it is its own.
-        let directory =
-            path.parent().filter(|_| entry.loaded_from == Loaded::Skills).map(Arc::from);
+        let directory = entry.directory().map(Arc::from);
         Some(file::read(path).map(|bytes| SkillFile { bytes, directory }))
     }
 }

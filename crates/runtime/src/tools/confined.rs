@@ -8,7 +8,8 @@ use concertina_core::policy::{Access, CommandPattern, FilePath, NetworkRules, Re
 use concertina_format::config::Tier as Floor;
 use concertina_sandbox::network::{Attempt, Direct, Proxy};
 use concertina_sandbox::{
-    Confinement, Gate, Limits, Machine, Network, Program, SandboxError, Tier, probe, started_by,
+    Confinement, Gate, Limits, Machine, Network, Pin, Program, SandboxError, Tier, probe,
+    started_by,
 };
 
 use super::closed::{Closed, Rules, Verdict};
@@ -153,13 +154,14 @@ impl SandboxExecutor {
             .into_iter()
             .filter(|path| !protect.iter().any(|held| path.starts_with(held)))
             .collect();
+        let pins = pins(invocation, &[&read, &write, &execute]);
         Confinement {
             read: read.into_iter().collect(),
             write: write.into_iter().collect(),
             execute: execute.into_iter().collect(),
             protect: protect.into_iter().collect(),
             closed: closed.closed.into_iter().collect(),
-            pins: Vec::new(),
+            pins,
             network: network(access),
             at_least: self.floor,
             limits: Limits {
@@ -169,6 +171,18 @@ impl SandboxExecutor {
             },
         }
     }
+}
+
+/// The code that runs as it was approved, as far as it was `granted`: what cannot be read does not run.
+fn pins(invocation: &Invocation, granted: &[&BTreeSet<PathBuf>]) -> Vec<Pin> {
+    let pins = invocation
+        .pins
+        .iter()
+        .map(|pin| Pin { path: PathBuf::from(&pin.path), digest: pin.digest });
+    let is_granted = |path: &Path| granted.iter().copied().flatten().any(|at| path.starts_with(at));
+    let mut pins: Vec<Pin> = pins.filter(|pin| is_granted(&pin.path)).collect();
+    pins.dedup_by(|a, b| a.path == b.path);
+    pins
 }
 
 /// Programs that the program may start: those that are declared, or whatever is installed where

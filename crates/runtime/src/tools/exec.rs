@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use concertina_core::policy::{Access, PathPattern};
+use concertina_core::session::Pin;
 use concertina_format::config::Exec;
 use concertina_format::results::STANDARD_ERROR;
 use concertina_types::canonical_json;
 use serde_json::Value;
 
-use super::Outcome;
 use super::executor::{Executor, Invocation};
+use super::{Bounds, Outcome};
 use crate::Cancel;
 use crate::inside::files_named;
 
@@ -32,14 +32,20 @@ impl ExecTool {
         Self { definition, environment }
     }
 
-    /// What a call with `arguments` really means.
-    pub(super) fn targets(&self, arguments: &Value, workspace: &Path) -> Vec<(String, String)> {
+    /// What a person is shown of a call with `arguments`, and the code that it would run.
+    pub(super) fn targets(
+        &self,
+        arguments: &Value,
+        workspace: &Path,
+    ) -> (Vec<(String, String)>, Vec<Pin>) {
         let directory = self.directory(workspace);
         let argv = self.argv(arguments);
+        let pins = crate::approval::pins(&directory, &argv);
         let mut targets = vec![("runs".to_owned(), canonical_json(&Value::from(argv)))];
         targets.push(("in".to_owned(), directory.display().to_string()));
-        targets.extend(crate::approval::targets(&directory, arguments, &self.definition.argv));
-        targets
+        let fixed = &self.definition.argv;
+        targets.extend(crate::approval::targets(&directory, arguments, fixed, &pins));
+        (targets, pins)
     }
 
     /// The argument vector of a call; none where it cannot be filled in, which is said when it is tried.
@@ -63,7 +69,7 @@ impl ExecTool {
     pub(super) fn run(
         &self,
         arguments: &Value,
-        (access, closed): (Access, [Vec<PathPattern>; 2]),
+        bounds: Bounds,
         executor: &dyn Executor,
         workspace: &Path,
         cancel: &Cancel,
@@ -75,12 +81,13 @@ impl ExecTool {
         };
         let directory = self.directory(workspace);
         let invocation = Invocation {
-            argv,
+            argv: bounds.argv(argv, &directory),
             environment: self.environment.clone(),
             timeout: Duration::from_secs(self.definition.timeout_s),
             output_bytes: self.definition.output_bytes,
-            access,
-            closed,
+            access: bounds.access,
+            closed: bounds.closed,
+            pins: bounds.pins,
             // A script or a file that the settings name is part of the tool.
             readable: files_named(&directory, self.definition.argv.iter()),
             keeps_home: self.definition.env.iter().any(|name| name == "HOME"),

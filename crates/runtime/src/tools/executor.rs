@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use concertina_core::policy::{Access, PathPattern, Request};
+use concertina_core::session::Pin;
+use concertina_types::Digest;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::Cancel;
@@ -33,6 +35,8 @@ pub struct Invocation {
     /// What it may read besides: the directory of the skill that it belongs to, files that its command
     /// names.
     pub readable: Vec<PathBuf>,
+    /// Files that have exactly these bytes while it runs, or it does not run.
+    pub pins: Vec<Pin>,
     /// Whether it sees the real home directory in its environment.
     pub keeps_home: bool,
 }
@@ -154,6 +158,7 @@ impl Executor for PlainExecutor {
         if !invocation.directory.is_dir() {
             return Err(ExecutionError::NoDirectory(invocation.directory.clone()));
         }
+        invocation.pins.iter().try_for_each(unchanged)?;
         let mut child = Command::new(program)
             .args(arguments)
             .current_dir(&invocation.directory)
@@ -189,6 +194,16 @@ impl Executor for PlainExecutor {
         let exit = status.code().or(signal.map(|signal| 128 + signal)).unwrap_or(-1);
         Ok(Execution { exit, stdout, stderr, dropped: dropped_out + dropped_err, held: None })
     }
+}
+
+/// Whether a file is still what was approved. Without a sandbox nothing keeps it so.
+fn unchanged(pin: &Pin) -> Result<(), ExecutionError> {
+    let is_same = std::fs::read(&pin.path).is_ok_and(|bytes| Digest::of(&bytes) == pin.digest);
+    if is_same {
+        return Ok(());
+    }
+    let message = format!("{} is not what was approved; look at it and approve it", pin.path);
+    Err(ExecutionError::Confined { code: "APPROVED_CHANGED", message })
 }
 
 enum Ended {

@@ -11,13 +11,13 @@ mod executor;
 mod sqlite;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use concertina_core::catalog::ToolEntry;
-use concertina_core::policy::{FilePath, Request};
-use concertina_core::session::{Held as HeldBack, KeptFrom, Targets, Ticket};
+use concertina_core::policy::{Access, FilePath, PathPattern, Request};
+use concertina_core::session::{Held as HeldBack, KeptFrom, Pin, SkillCommand, Targets, Ticket};
 use concertina_types::{ToolName, is_secret_variable, limits};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -241,10 +241,14 @@ impl Toolbox {
     pub fn start(&self, ticket: Ticket, cancel: &Cancel, caller: Arc<dyn Caller>) -> Running {
         let (tool, arguments) = (ticket.tool().clone(), ticket.arguments().clone());
         let cancel = cancel.clone();
+        if ticket.command().is_some() {
+            let runner = self.command_runner();
+            return Running::Here(Box::new(move || runner.run(ticket, &cancel)));
+        }
         match (self.runners.get(&tool).cloned(), &self.upstreams) {
             (Some(Runner::Exec(program)), _) => {
                 let (executor, workspace) = (Arc::clone(&self.executor), self.workspace.clone());
-                let bounds = (ticket.access().clone(), ticket.closed().clone());
+                let bounds = Bounds::of(&ticket);
                 Running::Here(Box::new(move || {
                     program.run(&arguments, bounds, executor.as_ref(), &workspace, &cancel)
                 }))
@@ -273,16 +277,24 @@ impl Toolbox {
         Targets {
             argv: program.argv(arguments),
             paths: paths(&directory, &tool.parameters.value(), arguments),
-            shown: Vec::new(),
+            ..Targets::default()
         }
     }
 
-    /// What a person is shown of the call besides, where one is asked.
-    pub(crate) fn shown(&self, tool: &ToolName, arguments: &Value) -> Vec<(String, String)> {
-        match self.runners.get(tool) {
+    /// The same with what a person is shown besides, for where one is asked, and the code that would run.
+    pub(crate) fn shown(&self, found: Targets, tool: &ToolName, arguments: &Value) -> Targets {
+        let (shown, pins) = match self.runners.get(tool) {
             Some(Runner::Exec(program)) => program.targets(arguments, &self.workspace),
-            Some(Runner::Sqlite(_)) | None => targets(&self.workspace, arguments, &[]),
-        }
+            Some(Runner::Sqlite(_)) | None => {
+                (targets(&self.workspace, arguments, &[], &[]), Vec::new())
+            }
+        };
+        Targets { shown, pins, ..found }
+    }
+
+    /// The directory in which programs and commands run unless they say otherwise.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.workspace
     }
 
     /// What runs commands of skills, as it is now.
@@ -292,6 +304,33 @@ impl Toolbox {
             directory: self.workspace.clone(),
             environment: self.environment.clone(),
         }
+    }
+}
+
+/// What a ticket holds a program to.
+struct Bounds {
+    access: Access,
+    closed: [Vec<PathPattern>; 2],
+    pins: Vec<Pin>,
+}
+
+impl Bounds {
+    fn of(ticket: &Ticket) -> Self {
+        let (access, closed) = (ticket.access().clone(), ticket.closed().clone());
+        Self { access, closed, pins: ticket.pins().to_vec() }
+    }
+
+    /// The words that run in `directory`. Code that is reached by a link is named by where it is: the link
+    /// may lead elsewhere by now.
+    fn argv(&self, argv: Vec<String>, directory: &Path) -> Vec<String> {
+        let named = |word: String| {
+            let moved = |pin: &&Pin| {
+                let written = directory.join(&word);
+                pin.word == word && !written.components().eq(Path::new(&pin.path).components())
+            };
+            self.pins.iter().find(moved).map_or(word.clone(), |pin| pin.path.clone())
+        };
+        argv.into_iter().map(named).collect()
     }
 }
 
@@ -311,25 +350,25 @@ impl std::fmt::Debug for CommandRunner {
 
 impl CommandRunner {
     /// Where commands run.
-    pub(crate) fn directory(&self) -> &std::path::Path {
+    pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
     /// Runs the command of a skill that `ticket` admits: its argument vector, in the workspace.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
-    pub(crate) fn run(&self, ticket: Ticket, readable: Vec<PathBuf>, cancel: &Cancel) -> Outcome {
-        let argv = ticket.arguments().get("argv").and_then(Value::as_array);
-        let words = argv.into_iter().flatten().filter_map(Value::as_str);
-        let argv: Vec<String> = words.map(str::to_owned).collect();
+    pub(crate) fn run(&self, ticket: Ticket, cancel: &Cancel) -> Outcome {
+        let SkillCommand { argv, readable } = ticket.command().cloned().unwrap_or_default();
+        let bounds = Bounds::of(&ticket);
         let invocation = Invocation {
-            argv,
+            argv: bounds.argv(argv, &self.directory),
             directory: self.directory.clone(),
             environment: self.environment.clone(),
             timeout: Duration::from_secs(limits::TOOL_SECONDS),
             output_bytes: limits::OUTPUT_BYTES as u64,
-            access: ticket.access().clone(),
-            closed: ticket.closed().clone(),
-            readable,
+            access: bounds.access,
+            closed: bounds.closed,
+            pins: bounds.pins,
+            readable: readable.into_iter().map(PathBuf::from).collect(),
             keeps_home: false,
         };
         exec::run(&invocation, self.executor.as_ref(), cancel)

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use concertina_core::catalog::{Altered, Loaded, Scope, SkillEntry};
+use concertina_core::catalog::{Altered, Scope, SkillEntry};
 use concertina_format::config::ConfigOrigin;
 use concertina_types::{Digest, SkillId, Subject};
 use serde::Serialize;
@@ -64,7 +64,7 @@ impl Workspace {
             );
             return Err(Altered { code: "LOCK_MISMATCH".to_owned(), text });
         }
-        let directory = path.parent().filter(|_| kind == Loaded::Skills && !self.keys.is_empty());
+        let directory = entry.directory().filter(|_| !self.keys.is_empty());
         let Some(directory) =
             directory.filter(|at| at.join(SIGNATURE_FILE).symlink_metadata().is_ok())
         else {
@@ -132,6 +132,15 @@ impl Workspace {
             let path = path.display();
             Distrust::untrusted(format!("trust in skill:{id} does not cover its file {path}"))
         })
+    }
+
+    /// What the file of a skill and all files beside it have to hold for its commands to run: where it
+    /// comes with the workspace, what a person trusts.
+    pub(crate) fn bound_content(&self, skill: &LoadedSkill) -> Option<Digest> {
+        let (_, trust) = self.trust.as_ref().filter(|_| self.is_brought(&skill.entry))?;
+        let is_signed = self.provenance(&skill.entry, &mut Locks::default()) == Ok(true);
+        let trusted = trust.content(&skill.entry.path).filter(|_| !is_signed);
+        trusted.copied().or_else(|| content(skill))
     }
 
     /// Whether a skill comes with the workspace rather than from the person or their machine: from
@@ -317,7 +326,7 @@ fn files(skill: &LoadedSkill) -> Vec<String> {
 }
 
 fn content(skill: &LoadedSkill) -> Option<Digest> {
-    content_digest(&skill.document.digest, skill.directory.as_deref())
+    content_digest(&skill.document.digest, skill.directory.as_deref(), &mut |_, _| {})
 }
 
 /// All that is trusted with a skill, and the directory it lies in.

@@ -153,6 +153,7 @@ danger = "safe"
 
 fn shell(script: &str) -> Invocation {
     Invocation {
+        pins: Vec::new(),
         argv: ["sh", "-c", script].map(str::to_owned).into(),
         directory: std::env::temp_dir(),
         environment: vec![("PATH".into(), std::env::var("PATH").unwrap())],

@@ -16,8 +16,8 @@ use crate::{Confinement, Program, SandboxError, Tier};
 
 /// A private place for temporary files.
 const TMP: &str = "/tmp";
-/// Where approved files are that lie in a directory which may be written: whoever else may write there
-/// could exchange them under the program's hands.
+/// Where approved files are that lie in a directory which may be written: whoever may write there could
+/// exchange them under the program's hands.
 const APPROVED: &str = "/.approved";
 /// Neighbours of approved files. Each is a mount of its own.
 const NEIGHBOURS: usize = 2_000;
@@ -99,8 +99,10 @@ impl Writer<'_> {
         }
 
         let pins = self.pins()?;
+        // Nothing starts from the directory for temporary files, and the program may write there, too.
+        let is_reached = |path: &Path| is_written(&grants, path) || path.starts_with(TMP);
         let (apart, in_place): (Vec<_>, Vec<_>) =
-            pins.into_iter().partition(|pinned| is_written(&grants, &pinned.path));
+            pins.into_iter().partition(|pinned| is_reached(&pinned.path));
         self.mirror(&grants, in_place, Path::new("/"))?;
         for grant in &grants {
             self.place(grant)?;

@@ -7,26 +7,41 @@ use concertina_types::{
 };
 use serde_json::Value;
 
-use super::super::access::{access_of_skill, access_of_tool};
+use super::super::access::access_of_tool;
 use super::super::answer::Refusal;
 use super::super::approval::{Action, escaped};
-use super::super::command::{Held, KeptFrom, Origin, Targets, Witness};
-use super::super::skill::PreparedSkill;
+use super::super::command::{Held, KeptFrom, Origin, Pin, Targets, Witness};
+use super::super::commands::COMMANDS;
 use super::super::state::{OpenSkill, PendingCall, State};
-use super::super::ticket::Intent;
+use super::super::ticket::{Intent, SkillCommand};
 use super::super::visibility::{self, asks, by_rules, visible_tools};
 use super::consent::Consent;
 use super::draft::{Deciding, actor};
 use crate::catalog::search::nearest_names;
 use crate::catalog::{Danger, NeedsSkill, ToolEntry};
 use crate::context::{block, disarm, excerpt_within};
-use crate::policy::{
-    Access, Action as Doing, Caller, CommandRefused, Effect, FilePath, PathPattern, Reason,
-    Request, allowed_command, command_words,
-};
+use crate::policy::{Access, Caller, Effect, FilePath, PathPattern, Reason, Request};
 
-/// What stands before the skill's name where a log names who ran a command.
-const COMMAND_GROUP: &str = "command";
+/// What is to be admitted, once nothing stands against it but perhaps a person.
+pub(super) struct Wanted {
+    pub(super) tool: ToolName,
+    pub(super) arguments: Value,
+    /// What the log says of the arguments.
+    pub(super) said: Value,
+    pub(super) writes: bool,
+    pub(super) access: Access,
+    /// The code that it would run, and whether it is held to that without being asked about.
+    pub(super) pins: (Vec<Pin>, bool),
+    pub(super) command: Option<SkillCommand>,
+}
+
+/// What a person has to agree to first.
+pub(super) struct Question {
+    pub(super) action: Action,
+    pub(super) why: Reason,
+    /// What whoever asked is told where nobody answers.
+    pub(super) otherwise: Refusal,
+}
 
 impl<'a> Deciding<'a> {
     pub(super) fn call(
@@ -62,6 +77,9 @@ impl<'a> Deciding<'a> {
             let refusal = Refusal::new("BAD_ARGUMENTS", text).of_tool(&name);
             return self.refuse(origin, request, refusal);
         }
+        if let Some(open) = self.state.open.iter().find(|open| open.commands() == Some(tool)) {
+            return self.call_command(origin, open, tool, &arguments, targets);
+        }
         if let Some(refusal) = outside_scope(self.state, tool, &arguments) {
             let refusal = self.stopping(tool, refusal);
             return self.refuse(origin, request, refusal);
@@ -83,30 +101,26 @@ impl<'a> Deciding<'a> {
         }
         let ruling = ruling.filter(|_| ruled.effect == Effect::Ask);
         let why = asks(self.state, self.world, tool).into_iter().next().or(ruling);
-        let consent = match why {
-            None => Consent::None,
-            Some(why) => {
-                let action = action(tool, &arguments, targets.shown);
-                let text = format!("{}; it was not run", why.text);
-                let otherwise =
-                    Refusal::new("APPROVAL_NEEDED", text).by(why.source.as_str()).of_tool(&name);
-                self.consent(origin, &action, &why, otherwise)
-            }
-        };
-        let approval = match consent {
-            Consent::None => None,
-            Consent::Given(id) => Some(id),
-            Consent::Asked => return,
-            Consent::Refused(refusal) => return self.refuse(origin, request, refusal),
-        };
-        let writes = tool.danger != Danger::Safe;
+        let question = why.map(|why| {
+            let text = format!("{}; it was not run", why.text);
+            let otherwise =
+                Refusal::new("APPROVAL_NEEDED", text).by(why.source.as_str()).of_tool(&name);
+            Question { action: action(tool, &arguments, targets.shown), why, otherwise }
+        });
         let said = self.world.redactor.redact_arguments(&tool.parameters.value(), &arguments);
-        let recorded = self.keep(canonical_json(&said));
-        let id = self.state.calls + 1;
-        let closed = self.closed(origin);
-        let access = Box::new(access);
-        let intent = Intent { id, tool: name, arguments, recorded, writes, access, closed };
-        self.admit(origin, intent, approval);
+        let writes = tool.danger != Danger::Safe;
+        let wanted = Wanted {
+            tool: name,
+            arguments,
+            said,
+            writes,
+            access,
+            pins: (targets.pins, false),
+            command: None,
+        };
+        if let Err(refusal) = self.admit(origin, wanted, question) {
+            self.refuse(origin, request, refusal);
+        }
     }
 
     /// The paths that rules close to whatever runs for `origin`.
@@ -136,133 +150,47 @@ impl<'a> Deciding<'a> {
         refusal
     }
 
-    /// Records the intent, from which alone a ticket can be had.
-    fn admit(&mut self, origin: &Origin, intent: Intent, approval: Option<String>) {
-        let fact = Fact::CallAdmitted {
-            id: intent.id,
-            tool: intent.tool.clone(),
-            arguments: intent.recorded,
-            writes: intent.writes,
-            approval,
-        };
-        self.fact(actor(origin), fact);
-        self.decision.intent = Some(intent);
-    }
-
-    /// A command in the text of a skill, to be run before the text is shown. It is an effect like any
-    /// other: allowed by what the skill declares, recorded before it runs. What is not declared is asked
-    /// for, as the least that would have to be.
-    pub(super) fn run_command(
+    /// Records the intent, from which alone a ticket can be had; where there is a question, not before
+    /// a person agreed.
+    ///
+    /// # Errors
+    /// A person refused, or cannot be asked.
+    pub(super) fn admit(
         &mut self,
         origin: &Origin,
-        skill: &PreparedSkill,
-        command: &str,
-        targets: Targets,
-    ) {
-        let id = &skill.id;
-        let request = format!("run `{command}` of skill:{id}");
-        // Nothing runs for a skill that would stay closed.
-        if let Err(refusal) = self.openable(origin, id, Some(&skill.arguments)) {
-            return self.decline(origin, request, refusal.of_skill(id));
-        }
-        let Some(tool) = command_tool(id) else {
-            let text = format!("skill:{id} has too long a name for its commands to run");
-            return self.decline(origin, request, Refusal::new("BAD_REF", text).of_skill(id));
-        };
-        let words = concertina_format::expand::split_words(command);
-        let caller = Caller { principal: &self.state.principal, subject: Some(origin.subject) };
-        let run = Request::Run(words);
-        let ruled = self.world.settings.policy.judge(caller, Doing::Request(&run));
-        let verdict = visibility::command(self.state, self.world, id, &tool).and(ruled);
-        let strictest = |reason: &Reason| reason.code != "POLICY_ALLOWS";
-        let reason = verdict.reasons.into_iter().find(strictest);
-        if let (Effect::Deny, Some(reason)) = (verdict.effect, &reason) {
-            let refusal = about_command(Refusal::because(reason), command).of_skill(id);
-            return self.decline(origin, request, refusal);
-        }
-        let source = format!("skill:{id}");
-        let access = match access_of_skill(self.world.settings, &skill.permissions, &source) {
-            Ok(access) => access,
-            Err(refusal) => return self.decline(origin, request, refusal),
-        };
-        let (argv, why, otherwise) = match allowed_command(&skill.permissions.execute, command) {
-            Ok(argv) if verdict.effect == Effect::Ask => {
-                let why = reason
-                    .unwrap_or_else(|| Reason::new("POLICY_ASKS", "a rule asks first", "policy"));
-                let otherwise =
-                    Refusal::new("APPROVAL_NEEDED", why.text.clone()).by(why.source.as_str());
-                (argv, Some(why), about_command(otherwise, command).of_skill(id))
-            }
-            Ok(argv) => {
-                let why = asks_before_commands(skill);
-                let text = "the skill asks for consent before its commands";
-                let otherwise = Refusal::new("APPROVAL_NEEDED", text)
-                    .by(format!("skill:{id}: permissions.confirm"));
-                (argv, why, about_command(otherwise, command).of_skill(id))
-            }
-            Err(CommandRefused::NotCovered(_)) => {
-                let argv = concertina_format::expand::split_words(command);
-                let text = format!("no pattern of permissions.execute covers `{command}`");
-                let why =
-                    format!("{text}; the least that would: execute: [{}]", Value::from(command));
-                let why = Reason::new("NOT_COVERED", why, format!("skill:{id}"));
-                let otherwise = Refusal::new("NOT_COVERED", text)
-                    .by(format!("skill:{id}: permissions.execute"));
-                (argv, Some(why), about_command(otherwise, command).of_skill(id))
-            }
-            Err(refused) => {
-                let refusal = Refusal::new(refused.code(), refused.to_string())
-                    .by(format!("skill:{id}: permissions.execute"));
-                let refusal = about_command(refusal, command).of_skill(id);
-                return self.decline(origin, request, refusal);
-            }
-        };
-        let consent = match why {
-            None => Consent::None,
-            Some(why) => {
-                let mut details = vec![
-                    ("skill".to_owned(), format!("{id} ({})", skill.digest.short())),
-                    ("argv".to_owned(), canonical_json(&Value::from(argv.clone()))),
-                ];
-                details.extend(targets.shown);
-                let action = Action { request: request.clone(), details, phrase: None };
-                self.consent(origin, &action, &why, otherwise)
-            }
-        };
+        wanted: Wanted,
+        question: Option<Question>,
+    ) -> Result<(), Refusal> {
+        let consent = question.map_or(Consent::None, |Question { action, why, otherwise }| {
+            self.consent(origin, &action, &why, otherwise)
+        });
         let approval = match consent {
             Consent::None => None,
             Consent::Given(id) => Some(id),
-            Consent::Asked => return,
-            Consent::Refused(refusal) => return self.decline(origin, request, refusal),
+            Consent::Asked => return Ok(()),
+            Consent::Refused(refusal) => return Err(refusal),
         };
-        let arguments = serde_json::json!({ "argv": argv });
-        let recorded = self.keep(canonical_json(&arguments));
+        let Wanted { tool, arguments, said, writes, access, pins, command } = wanted;
+        let (pins, are_held) = pins;
+        let pins = if are_held || approval.is_some() { pins } else { Vec::new() };
         let id = self.state.calls + 1;
-        let closed = self.closed(origin);
-        let access = Box::new(access);
-        let intent = Intent { id, tool, arguments, recorded, writes: true, access, closed };
-        self.admit(origin, intent, approval);
-    }
-
-    /// A command of a skill ended: its output goes into the text of the skill, not into an answer.
-    pub(super) fn settle(&mut self, id: CallId, outcome: CallOutcome, output: &str, held: Held) {
-        let Some(call) = self.state.pending.get(&id) else { return };
-        let held = self.kept_from(&call.tool, held);
-        let outcome = match outcome {
-            CallOutcome::Done { exit, dropped, .. } => {
-                CallOutcome::Done { exit, output: self.keep(output), dropped }
-            }
-            other => other,
-        };
-        self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
+        let recorded = self.keep(canonical_json(&said));
+        let admitted =
+            Fact::CallAdmitted { id, tool: tool.clone(), arguments: recorded, writes, approval };
+        self.fact(actor(origin), admitted);
+        let (access, closed) = (Box::new(access), self.closed(origin));
+        let intent =
+            Intent { id, tool, arguments, recorded, writes, access, closed, pins, command };
+        self.decision.intent = Some(intent);
+        Ok(())
     }
 
     /// Puts on the record what a program tried and was kept from; gives how it was held.
-    fn kept_from(&mut self, tool: &ToolName, held: Held) -> Option<String> {
+    pub(super) fn kept_from(&mut self, tool: &ToolName, held: Held) -> Option<String> {
         for KeptFrom { what, object, code, reason } in held.refused {
             let skill = tool
                 .as_str()
-                .strip_prefix(COMMAND_GROUP)
+                .strip_prefix(COMMANDS)
                 .and_then(|name| SkillId::new(name.strip_prefix('/')?).ok());
             let fact = Fact::RequestRefused {
                 request: format!("{tool}: {what}"),
@@ -279,12 +207,21 @@ impl<'a> Deciding<'a> {
     }
 
     /// The tool called `name`, where it is visible, or why it cannot be called.
-    pub(super) fn callable(
+    pub(super) fn callable<'s>(
         &self,
-        state: &State,
+        state: &'s State,
         name: &ToolName,
-    ) -> Result<&'a ToolEntry, Refusal> {
+    ) -> Result<&'s ToolEntry, Refusal>
+    where
+        'a: 's,
+    {
         let Some(tool) = visibility::meant(state, self.world, name) else {
+            if let Some(reason) = visibility::closed_commands(state, self.world, name) {
+                let call = Request::Call(name.clone());
+                return Err(Refusal::new("NOT_VISIBLE", reason.text)
+                    .about(&call)
+                    .by(reason.source));
+            }
             let visible = visible_tools(state, self.world);
             let near =
                 nearest_names(name.as_str(), visible.iter().map(|tool| tool.name.as_str()), 5);
@@ -388,15 +325,6 @@ impl Deciding<'_> {
     }
 }
 
-/// Whether the skill itself wants a person's consent before its commands run.
-fn asks_before_commands(skill: &PreparedSkill) -> Option<Reason> {
-    let mut confirm = skill.permissions.confirm.iter();
-    confirm.any(|what| matches!(what.as_str(), "execute" | "*")).then(|| {
-        let text = format!("skill:{} asks for consent before its commands", skill.id);
-        Reason::new("CONFIRM", text, format!("skill:{}", skill.id))
-    })
-}
-
 /// Why a path that a call names lies outside of what it may read and write, where one does.
 fn outside_access(
     access: &Access,
@@ -474,20 +402,6 @@ fn phrase(tool: &ToolEntry, arguments: &Value) -> String {
         Some(target) => format!("{} {target}", tool.name),
         None => tool.name.to_string(),
     }
-}
-
-/// The refusal of a command, with its words where it is one command.
-fn about_command(refusal: Refusal, command: &str) -> Refusal {
-    match command_words(command) {
-        Ok(words) => refusal.about(&Request::Run(words)),
-        Err(_) => refusal,
-    }
-}
-
-/// The tool that the commands of a skill count as, for policies and in the log.
-fn command_tool(skill: &SkillId) -> Option<ToolName> {
-    let name = skill.as_str().replace(char::is_whitespace, "-");
-    ToolName::new(format!("{COMMAND_GROUP}/{name}")).ok()
 }
 
 /// The result as the model sees it: all of it, or its first lines and how to read on.

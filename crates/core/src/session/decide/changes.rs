@@ -83,7 +83,7 @@ fn fit(lines: &[String], world: &World<'_>, budget: &Budget) -> String {
 }
 
 /// The tools that stand in sight whatever skill is open.
-fn standing<'a>(state: &State, world: &World<'a>) -> BTreeMap<&'a ToolName, &'a ToolEntry> {
+fn standing<'a>(state: &'a State, world: &World<'a>) -> BTreeMap<&'a ToolName, &'a ToolEntry> {
     let tools = visible_tools(state, world).into_iter();
     tools.filter(|tool| tool.needs_skill == NeedsSkill::No).map(|tool| (&tool.name, tool)).collect()
 }

@@ -112,7 +112,7 @@ impl<'a> Deciding<'a> {
         let opens = self.closed_menus(origin, &entry.category)?;
         let after = opened(self.state, &opens);
         // What would stay hidden opens nothing.
-        self.callable(&after, name).map(|tool| (tool, opens)).map_err(|_| refused)
+        self.callable(&after, name).map(|_| (entry, opens)).map_err(|_| refused)
     }
 
     /// The levels of `menu` that are closed, outermost first, or why one of them may not be opened.

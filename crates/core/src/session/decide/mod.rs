@@ -2,6 +2,7 @@
 
 mod calls;
 mod changes;
+mod commands;
 mod consent;
 mod draft;
 mod fold;

@@ -184,7 +184,10 @@ impl<'a> Deciding<'a> {
             SessionMode::Owned => true,
             SessionMode::Blind => held.is_some_and(|held| skill.digest.is_abbreviated(held)),
         };
-        if is_held && known.is_some_and(|known| known.opened.text == Blob::of(&shown)) {
+        let is_same = |known: &OpenSkill| {
+            known.opened.text == Blob::of(&shown) && known.opened.content == skill.content
+        };
+        if is_held && known.is_some_and(is_same) {
             let text = format!("{reference} is already open, unchanged; its text stands above.");
             return self.answer(origin, disarm(&text), false, Vec::new());
         }
