@@ -169,7 +169,7 @@ fn k06_rules_and_the_skill_itself_ask_and_deny() {
     bench.apply(Command::Agree {
         id: ask.id,
         scope: ApprovalScope::Once,
-        by: Means::Command,
+        by: Means::Command.into(),
         typed: None,
     });
     let (_, agreed) = run_at(&mut bench, "command/charts", "make chart", Targets::default());
