@@ -94,7 +94,7 @@ pub struct PublicKeyError;
 /// keys.add(&notary.public())?;
 /// let text = r#"{"payload":"e30=","payloadType":"text/plain","signatures":[]}"#;
 /// let fault = keys.verify(&Envelope::parse(text)?).unwrap_err();
-/// assert_eq!(fault.kind, FaultKind::UnknownKey);
+/// assert_eq!(fault.kind, FaultKind::Unreadable);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
