@@ -2,6 +2,7 @@
 
 mod approve;
 mod audit;
+mod sop;
 mod supply;
 
 use std::net::SocketAddr;
@@ -12,6 +13,7 @@ use concertina_types::{env, limits};
 
 pub(crate) use approve::{ApproveCommand, Scope};
 pub(crate) use audit::{AuditCommand, ByArg, PermissionsCommand, VerifyArgs as AuditVerifyArgs};
+pub(crate) use sop::{FormatArg, GraphArgs, SopCommand};
 pub(crate) use supply::{
     ConsentArgs, InstallArgs, KeygenArgs, LockArgs, ScopeArg, SignArgs, UpdateArgs, VerifyArgs,
 };
@@ -63,6 +65,9 @@ pub(crate) enum Command {
     /// List and show tools
     #[command(subcommand)]
     Tool(ToolCommand),
+    /// Check and draw procedures
+    #[command(subcommand)]
+    Sop(SopCommand),
     /// Search skills, tools and examples
     Find(FindArgs),
     /// Unfold one thing: a skill, a section, a file of a skill, a tool, a menu, a result

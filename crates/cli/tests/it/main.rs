@@ -23,6 +23,7 @@ mod kit;
 mod mcp;
 mod measures;
 mod opening;
+mod procedures;
 mod reading;
 mod reports;
 mod routing;
