@@ -3,6 +3,7 @@
 mod approve;
 mod audit;
 mod receipt;
+mod sop;
 mod supply;
 
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ pub(crate) use audit::{AuditCommand, ByArg, PermissionsCommand, VerifyArgs as Au
 pub(crate) use receipt::{
     AboutArgs, ExportArgs, GitArgs, ReceiptCommand, SetupCommand, VerifyArgs as ReceiptVerifyArgs,
 };
+pub(crate) use sop::{FormatArg, GraphArgs, SopArgs, SopCommand, SopStartArgs, SopSubmitArgs};
 pub(crate) use supply::{
     ConsentArgs, InstallArgs, KeygenArgs, LockArgs, ScopeArg, SignArgs, UpdateArgs, VerifyArgs,
 };
@@ -70,6 +72,9 @@ pub(crate) enum Command {
     /// List and show tools
     #[command(subcommand)]
     Tool(ToolCommand),
+    /// Check, draw and follow procedures
+    #[command(subcommand)]
+    Sop(SopCommand),
     /// Search skills, tools and examples
     Find(FindArgs),
     /// Unfold one thing: a skill, a section, a file of a skill, a tool, a menu, a result

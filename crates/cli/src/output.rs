@@ -103,7 +103,7 @@ const CLOSED: &str = "OUTPUT_CLOSED";
 pub(crate) const COLUMNS: usize = 100;
 
 /// What happened, where, what to do, and the code to look it up by.
-fn notice(
+pub(crate) fn notice(
     severity: Severity,
     message: &str,
     place: Option<&str>,

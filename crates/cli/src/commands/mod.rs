@@ -10,6 +10,7 @@ mod find;
 mod mcp;
 mod open;
 mod permissions;
+mod procedure;
 mod receipt;
 mod receipt_verify;
 mod run;
@@ -21,6 +22,7 @@ mod skill_check;
 mod skill_install;
 mod skill_lock;
 mod skill_sign;
+mod sop;
 mod stats;
 mod tokens;
 mod tool;
@@ -51,6 +53,7 @@ pub(crate) fn run(arguments: Arguments, out: &mut Output) -> Result<u8, CliError
         Command::Skill(SkillCommand::Keygen(args)) => skill_sign::keygen(&args, out),
         Command::Skill(SkillCommand::Sign(args)) => skill_sign::sign_skill(&args, out),
         Command::Skill(SkillCommand::Verify(args)) => skill_sign::verify(&args, out),
+        Command::Sop(command) => sop::run(&command, out),
         Command::Tool(command) => tool::run(&command, out),
         Command::Find(args) => find::run(&args, out),
         Command::Open(args) => open::open(&args, out),

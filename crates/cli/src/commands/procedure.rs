@@ -7,30 +7,35 @@ use concertina_runtime::{Session, Started, Workspace};
 use concertina_types::Envelope;
 use serde_json::{Value, json};
 
-use crate::args::{SopLeaveArgs, SopStartArgs, SopStatusArgs, SopSubmitArgs};
+use crate::args::{SopArgs, SopStartArgs, SopSubmitArgs};
 use crate::error::{CliError, Exit};
 use crate::output::{Output, count, fitting_table};
 use crate::place;
 
 /// Begins to follow a procedure, in the session that was named or in a new one.
 pub(crate) fn start(args: &SopStartArgs, out: &mut Output) -> Result<u8, CliError> {
-    let (mut workspace, mut session) = match place::session_id(&args.session)? {
-        Some(id) => place::kept(id, &args.place, out)?,
+    let (mut workspace, mut session) = match place::session_id(&args.of.session)? {
+        Some(id) => place::kept(id, &args.of.place, out)?,
         None => begun(args, out)?,
     };
     workspace.refresh();
     session.take_note(&mut workspace)?;
     let texts = workspace.procedures().texts(&args.procedure, workspace.root())?;
     let held = held(&workspace, texts.first(), args.client.as_deref());
-    let short: Vec<&Held> = held.as_ref().map(|(machine, held)| lacking(machine.document(), held)).unwrap_or_default();
+    let short: Vec<&Held> =
+        held.as_ref().map(|(machine, held)| lacking(machine.document(), held)).unwrap_or_default();
     if let (Some(first), Some((machine, _))) = (short.first(), &held) {
         let require = machine.document().require.map(|level| level.to_string()).unwrap_or_default();
         let message = format!(
             "procedure {} requires that its tools are {require}, and {} is {} here: {}",
-            machine.document().name, first.tool, first.level, first.why
+            machine.document().name,
+            first.tool,
+            first.level,
+            first.why
         );
-        return Err(CliError::new(Exit::Denied, "ASSURANCE_TOO_LOW", message)
-            .help("use a client that cannot run programs itself, or lower `require` in the procedure"));
+        return Err(CliError::new(Exit::Denied, "ASSURANCE_TOO_LOW", message).help(
+            "use a client that cannot run programs itself, or lower `require` in the procedure",
+        ));
     }
     let reply = session.follow(Origin::user(), texts)?;
     if let Some(refusal) = reply.refusal {
@@ -44,19 +49,20 @@ pub(crate) fn start(args: &SopStartArgs, out: &mut Output) -> Result<u8, CliErro
     show(&session, out)?;
     if !held.is_empty() {
         out.line("")?;
-        let rows = held.iter().map(|one| vec![one.tool.clone(), one.level.to_string(), one.why.clone()]);
+        let rows =
+            held.iter().map(|one| vec![one.tool.clone(), one.level.to_string(), one.why.clone()]);
         out.raw(&fitting_table(rows.collect(), &[]))?;
     }
-    if place::session_id(&args.session)?.is_none() {
+    if place::session_id(&args.of.session)?.is_none() {
         out.say(format!("go on in it: export CONCERTINA_SESSION={}", session.id()));
     }
     Ok(0)
 }
 
 fn begun(args: &SopStartArgs, out: &mut Output) -> Result<(Workspace, Session), CliError> {
-    let mut workspace = place::workspace(&args.place, out)?;
+    let mut workspace = place::workspace(&args.of.place, out)?;
     crate::servers::attach(&mut workspace, out)?;
-    let started = Started { principal: args.place.principal.clone(), ..Started::default() };
+    let started = Started { principal: args.of.place.principal.clone(), ..Started::default() };
     let session = Session::create(&mut workspace, place::store()?, started)?;
     Ok((workspace, session))
 }
@@ -67,7 +73,7 @@ type Table = (concertina_core::procedure::Machine, Vec<Held>);
 fn held(workspace: &Workspace, text: Option<&String>, client: Option<&str>) -> Option<Table> {
     let machine = concertina_core::procedure::Machine::new(text?).ok()?;
     let around = Surroundings {
-        client: client.filter(|client| *client != "run"),
+        client: Some(client.unwrap_or("another client")).filter(|client| *client != "run"),
         ..Surroundings::default()
     };
     let held = assurance(machine.document(), workspace.snapshot(), around);
@@ -75,7 +81,7 @@ fn held(workspace: &Workspace, text: Option<&String>, client: Option<&str>) -> O
 }
 
 /// Says where the procedure stands that a session follows.
-pub(crate) fn status(args: &SopStatusArgs, out: &mut Output) -> Result<u8, CliError> {
+pub(crate) fn status(args: &SopArgs, out: &mut Output) -> Result<u8, CliError> {
     let (_, session) = place::session(&args.place, &args.session, out)?;
     if out.is_json() {
         out.json(&standing(&session, &[]))?;
@@ -102,18 +108,27 @@ fn standing(session: &Session, held: &[Held]) -> Value {
 
 fn show(session: &Session, out: &mut Output) -> Result<(), CliError> {
     let Some(card) = session.task_card() else {
-        out.say("this session follows no procedure; begin one: concertina sop start FILE --session ID");
+        out.say(
+            "this session follows no procedure; begin one: concertina sop start FILE --session ID",
+        );
         return Ok(());
     };
     for line in lines(&card) {
         out.line(line)?;
     }
     if let Some(why) = session.blindness() {
-        out.say(format!("the workspace cannot be looked at, so nothing that is bound to it holds: {why}"));
+        out.say(format!(
+            "the workspace cannot be looked at, so nothing that is bound to it holds: {why}"
+        ));
     }
     if let Some(run) = &session.state().run {
         let receipts = usize::try_from(run.receipts).unwrap_or(usize::MAX);
-        out.say(format!("session {}, run {}, {}", session.id(), run.id, count(receipts, "receipt")));
+        out.say(format!(
+            "session {}, run {}, {}",
+            session.id(),
+            run.id,
+            count(receipts, "receipt")
+        ));
     }
     Ok(())
 }
@@ -126,7 +141,7 @@ fn lines(card: &TaskCard) -> Vec<String> {
 }
 
 /// Leaves the procedure, where a person says so.
-pub(crate) fn leave(args: &SopLeaveArgs, out: &mut Output) -> Result<u8, CliError> {
+pub(crate) fn leave(args: &SopArgs, out: &mut Output) -> Result<u8, CliError> {
     let (_, mut session) = place::session(&args.place, &args.session, out)?;
     if let Some(refusal) = session.leave(Origin::user())?.refusal {
         return Err(CliError::new(Exit::NotFound, &refusal.code, refusal.message));
@@ -144,7 +159,7 @@ pub(crate) fn submit(args: &SopSubmitArgs, out: &mut Output) -> Result<u8, CliEr
     let envelope = Envelope::parse(&text).map_err(|error| {
         CliError::new(Exit::Findings, "STATEMENT_UNREADABLE", error.to_string())
     })?;
-    let (_, mut session) = place::session(&args.place, &args.session, out)?;
+    let (_, mut session) = place::session(&args.of.place, &args.of.session, out)?;
     if let Some(refusal) = session.hear(&envelope)?.refusal {
         return Err(CliError::new(Exit::Denied, &refusal.code, refusal.message));
     }

@@ -28,6 +28,7 @@ mod kit;
 mod mcp;
 mod measures;
 mod opening;
+mod procedures;
 mod reading;
 mod receipts;
 mod reports;

@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use crate::kit::{Place, repository, write};
 
+const BYPASS: &str = include_str!("../../../../fixtures/procedures/bypass.yaml");
+
 fn schema(name: &str) -> Value {
     let path = repository(&format!("docs/schemas/{name}.json"));
     serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap()
@@ -75,7 +77,7 @@ fn every_command_writes_what_its_schema_says() {
     write(
         &place.work(),
         &format!(
-            "//- model.json\n{script}\n{ROWS}//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n//- .mcp.json\n{SERVERS}\n{BELL}{DIGGER}"
+            "//- model.json\n{script}\n{ROWS}//- .claude/skills/inspection/SKILL.md\n---\nname: inspection\n---\nOther.\n//- skills/empty/SKILL.md\n//- .mcp.json\n{SERVERS}\n{BELL}{DIGGER}//- gate.yaml\n{BYPASS}"
         ),
     );
     place.trust();
@@ -176,6 +178,9 @@ fn every_command_writes_what_its_schema_says() {
         ("approve-withdrawn", &["approve", "deny", "AGREED"]),
         ("stats-routing", &["stats", "routing"]),
         ("demo", &["demo"]),
+        ("sop-check", &["sop", "check", "gate.yaml"]),
+        ("sop-graph", &["sop", "graph", "gate.yaml"]),
+        ("sop-graph", &["sop", "graph", "gate.yaml", "--format", "svg", "--output", "gate.svg"]),
         ("tokens", &["tokens", "model.json"]),
         ("trust-diff", &["trust", "--diff"]),
         ("skill-install", &["skill", "install", "skills/tides", "--dry-run"]),
