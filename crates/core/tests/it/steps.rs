@@ -160,7 +160,7 @@ fn h02_j04_what_the_model_says_moves_nothing() {
 }
 
 #[test]
-fn j07_failure_stays_counts_and_then_blocks_with_the_reason() {
+fn j07_j13_failure_stays_counts_and_then_blocks_with_the_reason() {
     let mut desk = Desk::new();
     desk.run("lint", 0);
     for failures in 1..3 {
@@ -178,7 +178,7 @@ fn j07_failure_stays_counts_and_then_blocks_with_the_reason() {
 }
 
 #[test]
-fn j10_an_edit_makes_what_was_proven_stale_and_hides_the_tool() {
+fn j10_j14_an_edit_makes_what_was_proven_stale_and_leads_the_declared_way_back() {
     let mut desk = Desk::new();
     desk.run("lint", 0);
     desk.run("test", 0);

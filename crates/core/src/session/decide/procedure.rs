@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use concertina_format::procedure::{Checkpoint, Issuer};
 use concertina_types::{
     Actor, CallOutcome, Digest, Fact, FieldValue, Means, RECEIPT_VERSION, Receipt, Separation,
-    SessionMode, SignedReceipt, Subject, Timestamp, ToolName, canonical_json,
+    SessionMode, Severity, SignedReceipt, Subject, Timestamp, ToolName, canonical_json,
 };
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use super::super::state::PendingCall;
 use super::super::task::card_of;
 use super::draft::Deciding;
 use crate::context::block;
-use crate::procedure::{Finding, Machine, Moment, Produced, Run, WEBHOOK, follow};
+use crate::procedure::{Finding, Machine, Moment, Produced, Run, WEBHOOK, check, follow};
 
 /// What a run of a program counts as that did not come to its end.
 const DID_NOT_END: i64 = -1;
@@ -99,6 +99,14 @@ impl Deciding<'_> {
     /// Why `machine` cannot be followed here, where it cannot.
     fn unfit(&self, machine: &Machine) -> Option<Refusal> {
         let document = machine.document();
+        let faults = check(document);
+        if let Some(fault) = faults.iter().find(|fault| fault.severity == Severity::Error) {
+            let text = format!(
+                "procedure {} cannot be followed: {} [{}]; see all that is wrong: concertina sop check FILE",
+                document.name, fault.message, fault.code
+            );
+            return Some(Refusal::new("PROCEDURE_UNSOUND", text));
+        }
         let shown = document.states.iter().flat_map(|state| &state.show.tools);
         let issuers = document.checkpoints.iter().filter_map(|one| match &one.issuer {
             Issuer::Tool { tool, .. } => Some(tool.as_str()),
