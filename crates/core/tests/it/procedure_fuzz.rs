@@ -4,7 +4,7 @@ use concertina_core::procedure::{Machine, check};
 use concertina_format::procedure::Issuer;
 use concertina_types::Severity;
 
-use crate::procedure_kit::{Dice, Driven, Size, made_up};
+use crate::procedure_kit::{Dice, Driven, Size, asked_for, made_up};
 
 /// Names how many sequences are run.
 const SEQUENCES: &str = "CONCERTINA_SEQUENCES";
@@ -61,7 +61,7 @@ fn sequence(machine: &Machine, dice: &mut Dice) -> (Option<String>, usize) {
                         driven.now += 40 * 60 * 1_000;
                     }
                     // A model that wants to get on fails less often than chance would have it.
-                    let exit = if dice.one_in(4) { 1 + dice.below(2) as i64 } else { 0 };
+                    let exit = if dice.one_in(4) { *dice.of(&[1, 2]) } else { 0 };
                     let fails = dice.below(5);
                     told.push(format!("{}: {tool} ends with {exit}", driven.run.state));
                     let names: Vec<String> =
@@ -85,7 +85,9 @@ fn sequence(machine: &Machine, dice: &mut Dice) -> (Option<String>, usize) {
                         .into_iter()
                         .map(str::to_owned)
                         .collect();
-                    over.iter().for_each(|one| driven.run.expire(one));
+                    for one in &over {
+                        driven.run.expire(one);
+                    }
                 }
             }
             8 => {
@@ -113,8 +115,7 @@ fn sequence(machine: &Machine, dice: &mut Dice) -> (Option<String>, usize) {
 
 #[test]
 fn j09_no_order_of_calls_gets_around_an_invariant() {
-    let wanted = std::env::var(SEQUENCES).ok().and_then(|number| number.parse().ok());
-    let wanted: usize = wanted.unwrap_or(USUAL);
+    let wanted = asked_for(SEQUENCES, USUAL);
     let mut dice = Dice::new(9);
     let machines = sound(&mut dice);
     // Some of them leave the tool without a guard of its own, and order alone keeps it.

@@ -1,12 +1,19 @@
 //! Runs of procedures as a session drives them, and procedures made up at random.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use concertina_core::procedure::{Machine, Moment, Run};
 use concertina_format::procedure::{Checkpoint, Condition, Issuer};
 use concertina_types::{
     Digest, FieldValue, RECEIPT_VERSION, Receipt, Separation, SessionId, Timestamp,
 };
+
+/// The number that the environment gives under `name`, or the usual one.
+#[allow(clippy::disallowed_methods, reason = "a test is told how long it may take")]
+pub(crate) fn asked_for(name: &str, usual: usize) -> usize {
+    std::env::var(name).ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
+}
 
 /// Numbers that look random and are the same each time.
 #[derive(Debug, Clone)]
@@ -199,7 +206,7 @@ pub(crate) fn made_up(dice: &mut Dice, size: Size) -> String {
         };
         let binds = if dice.one_in(2) { ", binds: workspace" } else { "" };
         let age = if dice.one_in(4) { ", max_age: 1h" } else { "" };
-        text.push_str(&format!("  c{number}: {{{issuer}{expect}{binds}{age}}}\n"));
+        let _ = writeln!(text, "  c{number}: {{{issuer}{expect}{binds}{age}}}");
     }
     text.push_str("states:\n");
     for number in 0..size.states {
@@ -234,16 +241,12 @@ pub(crate) fn made_up(dice: &mut Dice, size: Size) -> String {
         } else {
             String::new()
         };
-        text.push_str(&format!(
-            "  s{number}: {{show: {{tools: [{}]}}{next}{stale}{fail}}}\n",
-            tools.join(", ")
-        ));
+        let tools = tools.join(", ");
+        let _ = writeln!(text, "  s{number}: {{show: {{tools: [{tools}]}}{next}{stale}{fail}}}");
     }
     let invariant = guard(dice, size, 1);
-    text.push_str(&format!(
-        "  s{}: {{final: true}}\ninvariants:\n  - {{never: push, without: \"{invariant}\"}}\n",
-        size.states
-    ));
+    let _ = writeln!(text, "  s{}: {{final: true}}\ninvariants:", size.states);
+    let _ = writeln!(text, "  - {{never: push, without: \"{invariant}\"}}");
     text
 }
 

@@ -9,7 +9,7 @@ use concertina_format::procedure::{Guard, Issuer};
 use concertina_types::{FieldValue, Timestamp};
 use stateright::{Checker, Model, Property};
 
-use crate::procedure_kit::{Dice, Driven, Size, made_up, work};
+use crate::procedure_kit::{Dice, Driven, Size, asked_for, made_up, work};
 
 /// Names how many procedures are made up.
 const PROCEDURES: &str = "CONCERTINA_PROCEDURES";
@@ -274,8 +274,7 @@ fn of_code<'f>(found: &'f [Finding], code: &'f str) -> impl Iterator<Item = &'f 
 
 #[test]
 fn j15_the_check_says_what_trying_everything_says() {
-    let wanted = std::env::var(PROCEDURES).ok().and_then(|number| number.parse().ok());
-    let wanted: usize = wanted.unwrap_or(USUAL);
+    let wanted = asked_for(PROCEDURES, USUAL);
     let mut dice = Dice::new(15);
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut done = 0;
