@@ -108,7 +108,7 @@ impl Page<'_> {
             match verdict.reason {
                 None => fact("good", "Audit", &format!("{records}, in order")),
                 Some(fault) => {
-                    fact("bad", "Audit", &format!("cannot be trusted: {}", fault.words()))
+                    fact("bad", "Audit", &format!("cannot be trusted: {}", fault.words()));
                 }
             }
         }

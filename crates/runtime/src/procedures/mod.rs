@@ -144,7 +144,7 @@ impl Procedures {
     fn file(&self, name: &str, directory: &Path) -> Result<ProcedureFile, RuntimeError> {
         let path = directory.join(name);
         if path.is_file() {
-            return ProcedureFile::read(&path).map_err(unsound);
+            return ProcedureFile::read(&path).map_err(|error| unsound(&error));
         }
         let near = concertina_format::nearest(name, self.known.keys().map(String::as_str));
         let help = match (near, self.known.is_empty()) {
@@ -176,7 +176,7 @@ fn beside_it(directory: &Path, name: &str) -> Result<ProcedureFile, RuntimeError
             ),
         });
     };
-    let file = ProcedureFile::read(path).map_err(unsound)?;
+    let file = ProcedureFile::read(path).map_err(|error| unsound(&error))?;
     if file.name() == name {
         return Ok(file);
     }
@@ -186,6 +186,6 @@ fn beside_it(directory: &Path, name: &str) -> Result<ProcedureFile, RuntimeError
     })
 }
 
-fn unsound(error: ProcedureError) -> RuntimeError {
+fn unsound(error: &ProcedureError) -> RuntimeError {
     RuntimeError::Environment { code: "PROCEDURE_UNSOUND", message: error.to_string() }
 }

@@ -40,17 +40,17 @@ pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<u8, CliError> {
 
     play.act(
         "The agent edits a file, says that the tests passed, and commits",
-        Some("Shipping costs 5.90 now. Change the price and commit it."),
+        "Shipping costs 5.90 now. Change the price and commit it.",
     )?;
-    play.act("It runs the checks, and a person is asked", Some("Run the checks."))?;
+    play.act("It runs the checks, and a person is asked", "Run the checks.")?;
     play.act(
         "One more edit: what was proven was proven of other files",
-        Some("Write line 5 of price.sh as an if."),
+        "Write line 5 of price.sh as an if.",
     )?;
     let rejected = play.receipts_that_do_not_count()?;
-    play.act("It runs the checks again, and they find a mistake", Some("Check it again."))?;
+    play.act("It runs the checks again, and they find a mistake", "Check it again.")?;
     play.a_person_agrees()?;
-    play.act("The commit is open, once", Some("Commit it."))?;
+    play.act("The commit is open, once", "Commit it.")?;
     let commit = play.stage.git(&["log", "-1", "--oneline"])?;
     play.line("commit", &commit)?;
     play.end(args, &rejected, &commit)
@@ -77,19 +77,17 @@ struct Rejected {
 
 impl Play<'_> {
     /// Gives the agent a task, and tells what came of it.
-    fn act(&mut self, title: &str, task: Option<&str>) -> Result<(), CliError> {
+    fn act(&mut self, title: &str, task: &str) -> Result<(), CliError> {
         self.begin(title)?;
-        if let Some(task) = task {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            let mut agent = Agent {
-                workspace: &mut self.workspace,
-                session: &mut self.session,
-                model: &self.agent,
-                observer: &mut Silent,
-                cancel: Cancel::default(),
-            };
-            runtime.block_on(agent.run(task))?;
-        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut agent = Agent {
+            workspace: &mut self.workspace,
+            session: &mut self.session,
+            model: &self.agent,
+            observer: &mut Silent,
+            cancel: Cancel::default(),
+        };
+        runtime.block_on(agent.run(task))?;
         self.tell()?;
         self.stand()
     }

@@ -44,14 +44,12 @@ impl Stage {
                 "install it (apt-get install git, dnf install git, brew install git), then: concertina demo",
             ));
         }
-        let (root, passing) = match keep {
-            Some(directory) => (empty(directory)?, None),
-            None => {
-                let directory = tempfile::Builder::new().prefix("concertina-demo-").tempdir();
-                let directory =
-                    directory.map_err(|error| not_set(&std::env::temp_dir(), &error))?;
-                (directory.path().to_owned(), Some(directory))
-            }
+        let (root, passing) = if let Some(directory) = keep {
+            (empty(directory)?, None)
+        } else {
+            let directory = tempfile::Builder::new().prefix("concertina-demo-").tempdir();
+            let directory = directory.map_err(|error| not_set(&std::env::temp_dir(), &error))?;
+            (directory.path().to_owned(), Some(directory))
         };
         let stage = Self { root, _passing: passing };
         for (name, text) in FILES {

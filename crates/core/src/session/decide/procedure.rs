@@ -240,7 +240,7 @@ impl Deciding<'_> {
     }
 
     fn separation(&self) -> Separation {
-        self.world.notary.map(|notary| notary.separation()).unwrap_or_default()
+        self.world.notary.map(concertina_types::Notary::separation).unwrap_or_default()
     }
 
     /// Signs a receipt and records it.
