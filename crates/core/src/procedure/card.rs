@@ -145,7 +145,7 @@ impl TaskCard {
         }
         let lacking = self.lacking.iter().map(|one| match &one.question {
             Some(question) => {
-                format!("{} ({}: concertina approve grant {question})", one.checkpoint, one.by)
+                format!("{} ({}; asked as {question})", one.checkpoint, one.by)
             }
             None => format!("{} ({}; {})", one.checkpoint, one.by, one.why),
         });

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use concertina_format::procedure::{
-    Age, Checkpoint, Condition, Exit, Guard, Issuer, Procedure, ShownTool, State, parse,
+    Age, Checkpoint, Compare, Condition, Exit, Guard, Issuer, Procedure, ShownTool, State, parse,
 };
 use concertina_format::results::ResultParser;
 use concertina_types::{Diagnostic, Digest, FieldValue, Timestamp};
@@ -314,15 +314,7 @@ impl Machine {
             let why_not = match read(parser, from, produced) {
                 Err(why) => Some(why),
                 Ok(fields) => {
-                    let failed =
-                        checkpoint.expect.iter().find(|condition| !condition.holds(&fields));
-                    let why = failed.map(|condition| match fields.get(&condition.field) {
-                        Some(found) => format!(
-                            "{} is {found}, and has to be {} {}",
-                            condition.field, condition.compare, condition.value
-                        ),
-                        None => format!("{} is not in the result", condition.field),
-                    });
+                    let why = unmet(checkpoint, &fields);
                     finding.parsed.extend(fields);
                     why
                 }
@@ -343,22 +335,20 @@ impl Machine {
         let decided = decided.map(|(one, ..)| (one.name.clone(), Some(why.to_owned()))).collect();
         Finding { decided, ..Finding::default() }
     }
+}
 
-    /// What a statement from outside proves of `checkpoint`, whose fields are `fields`.
-    pub fn judge_statement(
-        &self,
-        checkpoint: &Checkpoint,
-        fields: &BTreeMap<String, FieldValue>,
-    ) -> Option<String> {
-        let failed = checkpoint.expect.iter().find(|condition| !condition.holds(fields))?;
-        Some(match fields.get(&failed.field) {
-            Some(found) => format!(
-                "{} is {found}, and has to be {} {}",
-                failed.field, failed.compare, failed.value
-            ),
-            None => format!("{} is not in the statement", failed.field),
-        })
-    }
+/// The first condition of `checkpoint` that `fields` do not meet, in words.
+pub(crate) fn unmet(
+    checkpoint: &Checkpoint,
+    fields: &BTreeMap<String, FieldValue>,
+) -> Option<String> {
+    let failed = checkpoint.expect.iter().find(|condition| !condition.holds(fields))?;
+    let Condition { field, compare, value } = failed;
+    Some(match (fields.get(field), compare) {
+        (Some(found), Compare::Equal) => format!("{field} is {found}, and has to be {value}"),
+        (Some(found), _) => format!("{field} is {found}, and has to be {compare} {value}"),
+        (None, _) => format!("it does not say {field}"),
+    })
 }
 
 fn read(

@@ -19,6 +19,7 @@ mod run;
 pub use card::{Lacking, TaskCard, Way};
 pub use check::check;
 pub use graph::{GraphFormat, graph};
+pub(crate) use machine::unmet;
 pub use machine::{Finding, Lack, Machine, Moment, Move, Produced, Why};
 pub use order::{Cycle, closure, missing};
 pub use receipts::{Demand, Judged, Judgement, Missing, judge};

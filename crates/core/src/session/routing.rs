@@ -94,8 +94,9 @@ pub struct Calls {
 
 /// The codes that say that permission stopped a call: policy, grant, trust, an open skill, a tool that
 /// only reads. A tool that is hidden, for whatever reason, is not visible.
-const PERMISSION: [&str; 22] = [
+const PERMISSION: [&str; 24] = [
     "APPROVAL_NEEDED",
+    "APPROVED_CHANGED",
     "DESTRUCTIVE_HIDDEN",
     "EXCLUDED",
     "MODEL_DISABLED",
@@ -112,6 +113,7 @@ const PERMISSION: [&str; 22] = [
     "PRINCIPAL_UNKNOWN",
     "QUARANTINED",
     "SECURITY_KEY_UNREADABLE",
+    "SKILL_CHANGED",
     "SKILL_FORBIDS",
     "UNTRUSTED",
     "UPSTREAM_UNTRUSTED",

@@ -85,9 +85,7 @@ fn sequence(machine: &Machine, dice: &mut Dice) -> (Option<String>, usize) {
                         .into_iter()
                         .map(str::to_owned)
                         .collect();
-                    for one in &over {
-                        driven.run.expire(one);
-                    }
+                    driven.expire(over);
                 }
             }
             8 => {

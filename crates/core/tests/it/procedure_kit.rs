@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use concertina_core::procedure::{Machine, Moment, Run};
+use concertina_core::procedure::{Machine, Moment, Run, follow};
 use concertina_format::procedure::{Checkpoint, Condition, Issuer};
 use concertina_types::{
-    Digest, FieldValue, RECEIPT_VERSION, Receipt, Separation, SessionId, Timestamp,
+    Digest, Fact, FieldValue, RECEIPT_VERSION, Receipt, Separation, SessionId, SignedReceipt,
+    Timestamp,
 };
 
 /// The number that the environment gives under `name`, or the usual one.
@@ -64,7 +65,17 @@ const MOVES: usize = 64;
 impl<'m> Driven<'m> {
     pub(crate) fn new(machine: &'m Machine) -> Self {
         let start = machine.start().unwrap().name.clone();
-        let run = Run::begin("r".to_owned(), machine.digest(), start, Some(work(0)), 0);
+        let mut run = None;
+        let began = Fact::ProcedureStarted {
+            run: "r".to_owned(),
+            procedure: machine.document().name.clone(),
+            digest: machine.digest(),
+            texts: Vec::new(),
+            state: start,
+            inputs: Some(work(0)),
+        };
+        follow(&mut run, &began, 0);
+        let run = run.unwrap();
         let template = Receipt {
             v: RECEIPT_VERSION,
             run: "r".to_owned(),
@@ -100,20 +111,37 @@ impl<'m> Driven<'m> {
     pub(crate) fn settle(&mut self) -> bool {
         for _ in 0..MOVES {
             let Some(next) = self.machine.next(&self.run, self.moment()) else { return true };
-            let (to, why) = (next.to.name.clone(), next.why.as_str());
-            let shown: Vec<String> =
-                next.to.show.tools.iter().map(|shown| shown.tool.clone()).collect();
-            let held = self.machine.held(&self.run, self.moment());
+            let moved = Fact::ProcedureMoved {
+                from: self.run.state.clone(),
+                to: next.to.name.clone(),
+                why: next.why.as_str().to_owned(),
+                held: self.machine.held(&self.run, self.moment()),
+                forgets: next.to.show.tools.iter().map(|shown| shown.tool.clone()).collect(),
+                ended: next.to.is_final,
+            };
             self.event += 1;
-            self.run.go(&to, why, &shown, held, self.event);
+            self.follow(&moved);
         }
         false
+    }
+
+    /// What an event makes of the run.
+    fn follow(&mut self, fact: &Fact) {
+        let mut run = Some(std::mem::take(&mut self.run));
+        follow(&mut run, fact, self.event);
+        self.run = run.unwrap();
     }
 
     /// The workspace is looked at.
     pub(crate) fn observe(&mut self, number: u64) {
         self.work = number;
-        self.run.observe(Some(work(number)));
+        self.follow(&Fact::ProcedureObserved { inputs: Some(work(number)), expired: Vec::new() });
+    }
+
+    /// It is said that proofs grew too old.
+    pub(crate) fn expire(&mut self, expired: Vec<String>) {
+        let inputs = Some(work(self.work));
+        self.follow(&Fact::ProcedureObserved { inputs, expired });
     }
 
     /// Whether `tool` is shown and its guard holds.
@@ -142,9 +170,6 @@ impl<'m> Driven<'m> {
     /// Somebody says yes or no to `checkpoint`.
     pub(crate) fn say(&mut self, checkpoint: &Checkpoint, is_yes: bool) {
         let is_person = matches!(checkpoint.issuer, Issuer::Human { .. });
-        if is_person && !is_yes {
-            return self.run.refuse(&checkpoint.name);
-        }
         let decided =
             BTreeMap::from([(checkpoint.name.clone(), (!is_yes).then(|| "it is not".to_owned()))]);
         let who = if is_person { "human" } else { "webhook" };
@@ -169,7 +194,9 @@ impl<'m> Driven<'m> {
         receipt.nonce = self.event.to_string();
         receipt.parsed = parsed;
         receipt.inputs_digest = Some(work(self.work));
-        self.run.receive(&receipt, decided, self.event);
+        let (key, signature) = (String::new(), String::new());
+        let receipt = Box::new(SignedReceipt { receipt, key, signature });
+        self.follow(&Fact::ReceiptIssued { receipt, decided: decided.clone() });
     }
 
     /// An invariant that what is shown now breaks.

@@ -37,6 +37,7 @@ fn writing(name: &str) -> ToolEntry {
 }
 
 /// The workspace in its state number `n`.
+#[expect(clippy::unnecessary_wraps, reason = "that is how it is told")]
 fn inputs(n: u8) -> Option<Digest> {
     Some(Digest::of(&[n]))
 }
@@ -405,7 +406,7 @@ fn h01_j12_the_card_says_step_done_missing_and_next_within_its_limit() {
     procedure commit-gate, step test
     failed here: 1 of 3
     done: lint.ok
-    missing: test.ok (run test; exit is 1, and has to be == 0)
+    missing: test.ok (run test; exit is 1, and has to be 0)
     next: commit when lint.ok && test.ok
     callable: lint, test, edit
     ");

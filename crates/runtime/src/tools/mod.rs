@@ -237,7 +237,6 @@ impl Toolbox {
     }
 
     /// Starts the call that `ticket` admits. The ticket is gone afterwards, whatever happens.
-    #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up by its run")]
     pub fn start(&self, ticket: Ticket, cancel: &Cancel, caller: Arc<dyn Caller>) -> Running {
         let (tool, arguments) = (ticket.tool().clone(), ticket.arguments().clone());
         let cancel = cancel.clone();

@@ -19,7 +19,7 @@ use super::super::state::PendingCall;
 use super::super::task::card_of;
 use super::draft::Deciding;
 use crate::context::block;
-use crate::procedure::{Finding, Machine, Moment, Produced, Run, WEBHOOK, check, follow};
+use crate::procedure::{Finding, Machine, Moment, Produced, Run, WEBHOOK, check, follow, unmet};
 
 /// What a run of a program counts as that did not come to its end.
 const DID_NOT_END: i64 = -1;
@@ -465,7 +465,7 @@ impl Deciding<'_> {
                 "it speaks of another workspace than the one here now".to_owned(),
             ),
             Some((checkpoint, _)) => {
-                let why_not = machine.judge_statement(checkpoint, &statement.fields);
+                let why_not = unmet(checkpoint, &statement.fields);
                 let finding = Finding {
                     decided: BTreeMap::from([(statement.checkpoint.clone(), why_not)]),
                     parsed: statement.fields,
