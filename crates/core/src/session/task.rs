@@ -6,7 +6,7 @@ use super::settings::Settings;
 use super::state::State;
 use super::visibility::visible_tools;
 use super::world::World;
-use crate::catalog::{Danger, ToolEntry};
+use crate::catalog::Danger;
 use crate::policy::{Decision, Effect, Pattern, Reason};
 use crate::procedure::{Lack, Machine, Run, TaskCard};
 
@@ -52,9 +52,13 @@ pub(super) fn deciding_run<'s>(state: &'s State, world: &World<'_>) -> Option<&'
     (!run.ended || stopped()).then_some(run)
 }
 
-/// Whether the step shows `entry`.
-pub(super) fn step_of_tool(state: &State, world: &World<'_>, entry: &ToolEntry) -> Decision {
-    let name = &entry.name;
+/// Whether the step shows the tool `name`, which only reads where it is `safe`.
+pub(super) fn step_of_tool(
+    state: &State,
+    world: &World<'_>,
+    name: &ToolName,
+    danger: Danger,
+) -> Decision {
     let Some(run) = deciding_run(state, world) else { return outside(world, name) };
     let Some(machine) = world.machine(run) else { return unknown() };
     let moment = world.moment(state);
@@ -86,7 +90,7 @@ pub(super) fn step_of_tool(state: &State, world: &World<'_>, entry: &ToolEntry) 
             let why = if lacking.is_empty() { guard } else { lacking.join(", ") };
             deny("STEP_WAITS", format!("tool:{name} waits in step {here}: {why}"))
         }
-        None if is_evidence(machine, run, entry) => Decision::allow(),
+        None if danger == Danger::Safe && is_evidence(machine, run, name) => Decision::allow(),
         None => {
             let gate = machine.gate_of(name.as_str()).map(|(at, shown)| match &shown.when {
                 Some(guard) => format!("; it appears in step {} when {guard}", at.name),
@@ -98,11 +102,11 @@ pub(super) fn step_of_tool(state: &State, world: &World<'_>, entry: &ToolEntry) 
     }
 }
 
-/// Whether `entry` only reads, and its results are evidence of the step.
-fn is_evidence(machine: &Machine, run: &Run, entry: &ToolEntry) -> bool {
+/// Whether results of the tool `name` are evidence of the step.
+fn is_evidence(machine: &Machine, run: &Run, name: &ToolName) -> bool {
     let shown = machine.state(run).and_then(|state| state.show.evidence.as_ref());
-    let names = |one: &concertina_format::procedure::ShownEvidence| one.tool == entry.name.as_str();
-    entry.danger == Danger::Safe && shown.is_some_and(|all| all.iter().any(names))
+    let names = |one: &concertina_format::procedure::ShownEvidence| one.tool == name.as_str();
+    shown.is_some_and(|all| all.iter().any(names))
 }
 
 /// Whether a tool that a procedure stands before can be called outside of it.

@@ -24,7 +24,7 @@ pub struct Intent {
     pub(super) access: Box<Access>,
     pub(super) closed: [Vec<PathPattern>; 2],
     pub(super) pins: Vec<Pin>,
-    pub(super) command: Option<SkillCommand>,
+    pub(super) command: Option<Box<SkillCommand>>,
 }
 
 /// A command of a skill, as it is to run.
@@ -47,7 +47,7 @@ pub struct Ticket {
     access: Box<Access>,
     closed: [Vec<PathPattern>; 2],
     pins: Vec<Pin>,
-    command: Option<SkillCommand>,
+    command: Option<Box<SkillCommand>>,
 }
 
 /// The log does not hold the intent: nothing may run.
@@ -98,7 +98,7 @@ impl Ticket {
 
     /// The command to run, where it is one of a skill.
     pub fn command(&self) -> Option<&SkillCommand> {
-        self.command.as_ref()
+        self.command.as_deref()
     }
 
     /// Files that run with exactly these bytes: those that a person agreed to, and what a command of an

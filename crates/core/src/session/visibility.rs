@@ -269,6 +269,8 @@ pub(super) fn command(
         let text = format!("this session was not given {reference}");
         verdict = verdict.and(deny("NOT_GRANTED", text, "grant"));
     }
+    // A step that does not show them keeps them, too, from the text of a skill.
+    verdict = verdict.and(step_of_tool(state, world, name, Danger::Writes));
     let entry = world.snapshot.skill(skill);
     if entry.is_some_and(|entry| !entry.trusted) {
         let text = format!(
@@ -316,7 +318,7 @@ fn judge(
             format!("{reference} can destroy things and no rule allows it, or asks, by name");
         verdict = verdict.and(deny("DESTRUCTIVE_HIDDEN", text, "default"));
     }
-    verdict = verdict.and(step_of_tool(state, world, entry));
+    verdict = verdict.and(step_of_tool(state, world, &entry.name, entry.danger));
     if let Some(open) = state.open.iter().find(|open| open.forbids(name)) {
         let text = format!("skill:{} forbids {reference} while it is open", open.opened.id);
         verdict = verdict.and(deny("SKILL_FORBIDS", text, format!("skill:{}", open.opened.id)));

@@ -336,6 +336,28 @@ fn a_gated_tool_is_hidden_outside_of_its_procedure() {
 }
 
 #[test]
+fn j09_the_text_of_a_skill_runs_nothing_that_the_step_does_not_show() {
+    let tools = ["lint", "test"].map(tool).into_iter().chain(["edit", "git_commit"].map(writing));
+    let skills = vec![crate::kit::skill("ship", "Ships it.")];
+    let mut desk = Desk::at(Bench::new(Settings::default(), snapshot(skills, tools.collect())));
+    let run = |desk: &mut Desk| {
+        let mut skill = desk.bench.prepared("ship");
+        skill.permissions.execute = vec!["git commit *".into()];
+        desk.bench.apply(Command::RunCommand {
+            origin: Origin::user(),
+            skill: Box::new(skill),
+            command: "git commit -m done".into(),
+            targets: concertina_core::session::Targets::default(),
+        })
+    };
+    assert!(run(&mut desk).intent.is_some(), "without a procedure it runs");
+    desk.follow(&[COMMIT_GATE]);
+    let told = run(&mut desk);
+    assert!(told.intent.is_none());
+    assert_eq!(code(&told), "NOT_IN_STEP");
+}
+
+#[test]
 fn only_a_person_leaves_a_procedure() {
     let mut desk = Desk::new();
     let origin = desk.bench.asks("close");

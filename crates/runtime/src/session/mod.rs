@@ -77,10 +77,6 @@ pub struct Reply {
 
 /// What became of a request to run a tool.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most requests are admitted, and each is used at once"
-)]
 #[must_use = "an admitted call without an outcome stays under way"]
 pub enum Admission {
     /// It may run, once.

@@ -1,7 +1,7 @@
 //! Whether a procedure leads anywhere, and whether what it forbids can happen.
 //!
 //! All situations of a run are explored: the state, the checkpoints that hold, what the last receipts say, what held
-//! on entering. Whatever could happen is taken to happen, see [`model`]; so what is not found cannot be.
+//! on entering. Whatever could happen is taken to happen, see `model.rs`; so what is not found cannot be.
 //!
 //! ```
 //! use concertina_core::procedure::check;

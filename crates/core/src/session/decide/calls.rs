@@ -32,7 +32,7 @@ pub(super) struct Wanted {
     pub(super) access: Access,
     /// The code that it would run, and whether it is held to that without being asked about.
     pub(super) pins: (Vec<Pin>, bool),
-    pub(super) command: Option<SkillCommand>,
+    pub(super) command: Option<Box<SkillCommand>>,
 }
 
 /// What a person has to agree to first.

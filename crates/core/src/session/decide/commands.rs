@@ -192,7 +192,7 @@ impl Deciding<'_> {
             writes: true,
             access,
             pins: (pins, asked.is_held),
-            command: Some(SkillCommand { argv: words, readable }),
+            command: Some(Box::new(SkillCommand { argv: words, readable })),
         };
         self.admit(origin, wanted, question)
     }

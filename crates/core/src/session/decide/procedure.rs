@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::super::answer::Refusal;
 use super::super::approval::{Action, Answered, Approval, Ask};
 use super::super::command::{Origin, Statement, Witness};
+use super::super::commands;
 use super::super::state::PendingCall;
 use super::super::task::card_of;
 use super::draft::Deciding;
@@ -114,6 +115,7 @@ impl Deciding<'_> {
         });
         let known = |name: &str| {
             ToolName::new(name).is_ok_and(|name| self.world.snapshot.tool(&name).is_some())
+                || self.is_command(name)
         };
         let missing =
             shown.map(|shown| shown.tool.as_str()).chain(issuers).find(|name| !known(name))?;
@@ -122,6 +124,12 @@ impl Deciding<'_> {
             document.name
         );
         Some(Refusal::new("UNKNOWN_TOOL", text))
+    }
+
+    /// Whether `name` is the tool by which the commands of a known skill run.
+    fn is_command(&self, name: &str) -> bool {
+        let skills = self.world.snapshot.skills.iter();
+        skills.filter_map(|skill| commands::name_of(&skill.id)).any(|tool| tool.as_str() == name)
     }
 
     fn begin(
