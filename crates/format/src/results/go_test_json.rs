@@ -13,7 +13,13 @@ use super::{Counts, Unreadable};
 
 pub(super) fn read(output: &str) -> Result<Counts, Unreadable> {
     let mut run = Run::default();
-    for (before, line) in standard_output(output)?.lines().enumerate() {
+    let events = standard_output(output)?;
+    // A package that stands behind the line would be missed, and the rest would look like a whole run.
+    let rest = output.get(events.len()..).unwrap_or_default();
+    if rest.lines().any(|line| serde_json::from_str::<Event>(line).is_ok()) {
+        return Err(Unreadable::inconsistent("events of tests stand on standard error"));
+    }
+    for (before, line) in events.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }

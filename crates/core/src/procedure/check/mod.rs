@@ -1,7 +1,7 @@
 //! Whether a procedure leads anywhere, and whether what it forbids can happen.
 //!
 //! All situations of a run are explored: the state, the checkpoints that hold, what the last receipts say, what held
-//! on entering. Whatever could happen is taken to happen, see `model.rs`; so what is not found cannot be.
+//! on entering. Whatever could happen is taken to happen, as `model.rs` says; so what is not found cannot be.
 //!
 //! ```
 //! use concertina_core::procedure::check;
@@ -11,7 +11,7 @@
 //!      checkpoints: {test.ok: {tool: test, binds: workspace}}\n\
 //!      states:\n\
 //!     \x20 test: {show: {tools: [test]}, next: [{to: ship, when: test.ok}]}\n\
-//!     \x20 ship: {show: {tools: [test, push]}, next: [{to: done, when: receipt(push).exit == 0}]}\n\
+//!     \x20 ship: {show: {tools: [edit, push]}, next: [{to: done, when: receipt(push).exit == 0}]}\n\
 //!     \x20 done: {final: true}\n\
 //!      invariants: [{never: push, without: test.ok}]\n",
 //! );
