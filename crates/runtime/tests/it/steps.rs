@@ -34,7 +34,7 @@ checkpoints:
 states:
   lint: {show: {tools: [lint, edit]}, next: [{to: test, when: lint.ok}]}
   test: {show: {tools: [lint, test, edit]}, next: [{to: ship, when: "lint.ok && test.ok"}], on_fail: {max: 3, then: blocked}}
-  ship: {show: {tools: [edit, ship]}, on_stale: {goto: lint}, next: [{to: done, when: "receipt(ship).exit == 0"}]}
+  ship: {show: {tools: [edit, {ship: {when: "lint.ok && test.ok"}}]}, on_stale: {goto: lint}, next: [{to: done, when: "receipt(ship).exit == 0"}]}
   done: {final: true}
   blocked: {final: true, needs: human}
 invariants:
@@ -221,7 +221,7 @@ fn j05_a_person_over_another_way_than_the_agents_proves_it() {
     let world = world();
     let gate = GATE
         .replace("states:", "  ship.ok: {human: {role: owner, challenge: \"ship {workspace.digest}\"}, binds: workspace}\nstates:")
-        .replace("[edit, ship]", "[edit, {ship: {when: ship.ok}}]");
+        .replace("{ship: {when: \"lint.ok && test.ok\"}}", "{ship: {when: \"lint.ok && test.ok && ship.ok\"}}");
     world.write("work/gate.sop.yaml", gate);
     let mut seat = Seat::in_world(&world);
     seat.call("lint");
