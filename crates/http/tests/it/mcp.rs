@@ -115,7 +115,8 @@ async fn security_88_messages_that_are_too_large_too_deep_or_no_message_are_refu
     }
 }
 
-#[tokio::test]
+// Clients have threads of their own; on that of the service they would hold up what they wait for.
+#[tokio::test(flavor = "multi_thread")]
 async fn security_88_many_calls_at_once_are_all_answered_with_their_own_result() {
     let service = Arc::new(service().await);
     let sessions = [(ANN, service.connect(ANN).await), (BOB, service.connect(BOB).await)];
