@@ -4,7 +4,7 @@ use concertina_core::procedure::TaskCard;
 use concertina_core::session::Origin;
 use concertina_runtime::procedures::{Held, Surroundings, assurance, lacking};
 use concertina_runtime::{Session, Started, Workspace};
-use concertina_types::Envelope;
+use concertina_types::{Digest, Envelope};
 use serde_json::{Value, json};
 
 use crate::args::{SopArgs, SopStartArgs, SopSubmitArgs};
@@ -37,8 +37,12 @@ pub(crate) fn start(args: &SopStartArgs, out: &mut Output) -> Result<u8, CliErro
             "use a client that cannot run programs itself, or lower `require` in the procedure",
         ));
     }
-    let reply = session.follow(Origin::user(), texts)?;
-    if let Some(refusal) = reply.refusal {
+    // A session that the settings start with it follows it already.
+    let asked = texts.first().map(|text| Digest::of(text.as_bytes()));
+    let run = session.state().run.as_ref().filter(|run| !run.ended);
+    if run.is_none_or(|run| run.procedure != asked)
+        && let Some(refusal) = session.follow(Origin::user(), texts)?.refusal
+    {
         return Err(CliError::new(Exit::Findings, &refusal.code, refusal.message));
     }
     let held = held.map(|(_, held)| held).unwrap_or_default();

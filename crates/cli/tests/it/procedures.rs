@@ -98,3 +98,54 @@ fn a_procedure_is_drawn_to_standard_output_or_to_a_file() {
         "concertina sop check",
     ]);
 }
+
+const GATE: &str = "sop: gate\nversion: 1\ncheckpoints: {ok: {tool: check}}\nstates:\n  work: {show: {tools: [check]}, next: {to: ship, when: ok}}\n  ship: {show: {tools: [{ship: {when: ok}}]}, next: {to: done, when: receipt(ship).exit == 0}}\n  done: {final: true}\n";
+
+/// A workspace with the procedure `gate` and its two tools.
+fn gated(more: &str) -> Place {
+    let place = Place::new();
+    let tool = |name: &str| format!("[tool.{name}]\nargv = ['true']\ndanger = 'safe'\n");
+    let settings = format!("{more}{}{}", tool("check"), tool("ship"));
+    std::fs::write(place.work().join("concertina.toml"), settings).unwrap();
+    std::fs::write(place.work().join("gate.sop.yaml"), GATE).unwrap();
+    place.run(&["trust", "."]).exits(0);
+    place
+}
+
+#[test]
+fn j02_j12_a_started_procedure_shows_its_step_from_one_command_to_the_next() {
+    let place = gated("");
+    let started = place.json(&["sop", "start", "gate.sop.yaml", "--client", "codex"]);
+    assert_eq!(started["card"]["state"], "work");
+    assert_eq!(
+        started["assurance"][0],
+        json!({"tool": "ship", "level": "advisory", "why": "codex can start the same program itself"})
+    );
+    let id = started["session"].as_str().unwrap().to_owned();
+    let tools = |place: &Place| {
+        let list = place.json(&["tool", "list", "--session", &id]);
+        let names = list["tools"].as_array().unwrap().iter();
+        names.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(tools(&place), ["check"]);
+    place.run(&["call", "ship", "--session", &id]).exits(3);
+    place.run(&["call", "check", "--session", &id]).exits(0);
+    assert_eq!(tools(&place), ["ship"]);
+    let status = place.json(&["sop", "status", "--session", &id]);
+    assert_eq!(status["card"]["done"], json!(["ok"]));
+    assert_eq!((&status["receipts"], &status["history"][0]["to"]), (&json!(1), &json!("ship")));
+    place.run(&["sop", "leave", "--session", &id]).exits(0);
+    assert!(place.json(&["sop", "status", "--session", &id])["card"].is_null());
+}
+
+#[test]
+fn j01_a_procedure_that_is_always_followed_is_started_already() {
+    let place = gated("[procedures]\nfiles = ['gate.sop.yaml']\nalways = 'gate'\n");
+    let started = place.json(&["sop", "start", "gate", "--client", "run"]);
+    assert_eq!(started["card"]["state"], "work");
+    assert_eq!(started["assurance"][0]["level"], "enforced");
+    let stricter = GATE.replace("version: 1", "version: 1\nrequire: enforced");
+    std::fs::write(place.work().join("gate.sop.yaml"), stricter).unwrap();
+    let refused = place.run(&["sop", "start", "gate", "--client", "codex", "--json"]).exits(3);
+    assert_eq!(refused.json()["error"]["code"], "ASSURANCE_TOO_LOW");
+}
