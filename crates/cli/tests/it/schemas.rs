@@ -180,6 +180,7 @@ fn every_command_writes_what_its_schema_says() {
         ("demo", &["demo"]),
         ("sop-check", &["sop", "check", "gate.yaml"]),
         ("sop-graph", &["sop", "graph", "gate.yaml"]),
+        ("sop-status", &["sop", "status"]),
         ("sop-graph", &["sop", "graph", "gate.yaml", "--format", "svg", "--output", "gate.svg"]),
         ("tokens", &["tokens", "model.json"]),
         ("trust-diff", &["trust", "--diff"]),
