@@ -154,13 +154,14 @@ pub(super) fn step_of_evidence(state: &State, world: &World<'_>, id: u64) -> u8 
 /// Narrows what a session is given that this one forks: a step lends what it shows, and nothing that it guards.
 pub fn lend(state: &State, world: &World<'_>, settings: &mut Settings) {
     let Some(run) = deciding_run(state, world) else { return };
-    let gated = world.machine(run).map(|machine| machine.document().gated_tools());
-    let name = || run.procedure.map(|digest| digest.short()).unwrap_or_default();
+    let procedure = world.machine(run).map(Machine::document);
+    let gated = procedure.map(|procedure| procedure.gated_tools());
     let lent = visible_tools(state, world).into_iter().map(|tool| tool.name.as_str());
     let lent = lent.filter(|tool| !gated.iter().flatten().any(|gated| gated == tool));
     let lent = lent.filter_map(|tool| Pattern::new(tool).ok()).collect();
     settings.grant = settings.grant.narrowed(lent);
-    let gated = gated.into_iter().flatten().map(|tool| (tool.to_owned(), name()));
+    let name = procedure.map(|procedure| procedure.name.clone()).unwrap_or_default();
+    let gated = gated.into_iter().flatten().map(|tool| (tool.to_owned(), name.clone()));
     settings.procedures.gated.extend(gated);
     settings.procedures.always = false;
 }

@@ -290,7 +290,7 @@ impl Deciding<'_> {
             tier: about.tier,
             nonce: about.nonce.unwrap_or_else(|| self.unique("receipt")),
         };
-        let signed = SignedReceipt::new(receipt, notary.key(), |bytes| notary.sign(bytes));
+        let signed = SignedReceipt::by(notary, receipt);
         let fact = Fact::ReceiptIssued { receipt: Box::new(signed), decided };
         self.fact(Actor::System, fact);
     }
