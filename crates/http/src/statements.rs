@@ -39,7 +39,10 @@ async fn hear(
     Path(session): Path<String>,
     request: Request,
 ) -> Response {
-    let unknown = || refuse(StatusCode::NOT_FOUND, "NO_SESSION", "there is no such session");
+    let unknown = || {
+        let text = "there is no such session, or no key of its procedure signed this";
+        refuse(StatusCode::NOT_FOUND, "NO_SESSION", text)
+    };
     let Ok(session) = SessionId::new(&session) else { return unknown() };
     let bytes = match bodies::read(request, STATEMENT_BYTES).await {
         Ok((_, bytes)) => bytes,

@@ -45,7 +45,8 @@ pub fn of_sessions(
     Ok(unreadable)
 }
 
-fn issued(events: &[Event]) -> Vec<SignedReceipt> {
+/// The receipts that `events` issue, in their order.
+pub fn issued(events: &[Event]) -> Vec<SignedReceipt> {
     let receipts = events.iter().filter_map(|event| match &event.fact {
         Fact::ReceiptIssued { receipt, .. } => Some(receipt.as_ref().clone()),
         _ => None,

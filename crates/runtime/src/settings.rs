@@ -26,7 +26,7 @@ pub struct Loaded {
     /// Directories of skills that the settings name.
     pub roots: Vec<NamedRoot>,
     /// Files of procedures that the settings name.
-    pub procedures: Vec<PathBuf>,
+    pub procedures: Vec<(PathBuf, ConfigOrigin)>,
     /// The file that each tool comes from.
     pub tools_from: BTreeMap<ToolName, SettingsFile>,
     /// The file that each server comes from.
@@ -145,7 +145,8 @@ pub fn load_config(
         }
         for name in loaded.config.procedures.files.iter().skip(known_procedures) {
             match file.path(name) {
-                Ok(path) => loaded.procedures.push(path),
+                Ok(path) if loaded.procedures.iter().any(|(known, _)| *known == path) => {}
+                Ok(path) => loaded.procedures.push((path, origin)),
                 Err(why) => {
                     let found = Diagnostic::new("OUTSIDE_WORKSPACE", Severity::Error, why);
                     loaded.findings.push((path.clone(), found.help("name a file inside it")));

@@ -40,6 +40,7 @@ fn receipt(seq: u64) -> Receipt {
         parsed: BTreeMap::from(parsed.map(|(name, value)| (name.to_owned(), value.into()))),
         inputs_digest: Some(digest("inputs")),
         proves: vec!["test.ok".to_owned()],
+        refuses: Vec::new(),
         issuer: "executor".to_owned(),
         assurance: Separation::SameUid,
         tier: Some("L2".to_owned()),

@@ -82,13 +82,16 @@ pub struct Receipt {
     pub inputs_digest: Option<Digest>,
     /// The checkpoints that it proves.
     pub proves: Vec<String>,
+    /// The checkpoints that were tried and are not proven by it: what was proven before holds no more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refuses: Vec<String>,
     /// Who issued it: `executor`, `gateway`, `webhook`, `human:ROLE`.
     pub issuer: String,
     /// Who else could have.
     pub assurance: Separation,
     /// The tier of the sandbox in which a program ran.
     pub tier: Option<String>,
-    /// A random number: no two receipts are the same.
+    /// What no other receipt has; it is no secret. For a statement from outside, the one that it came with.
     pub nonce: String,
 }
 

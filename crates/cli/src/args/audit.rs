@@ -31,11 +31,13 @@ pub(crate) enum AuditCommand {
         #[arg(long, value_enum)]
         by: Option<ByArg>,
     },
-    /// List the sentences that say that a tool ran, and whether the log has a call of it
+    /// List the sentences that say that a tool ran or that a checkpoint of a procedure holds, and
+    /// whether the log has a call, or a receipt, of it
     Claims {
         /// The session, or `last`
         session: String,
-        /// What a model said that Concertina does not ask itself: a file, or `-` for standard input
+        /// What a model said that Concertina does not ask itself: a text, or a conversation as a
+        /// client keeps it in JSON; a file, or `-` for standard input
         #[arg(long, value_name = "FILE")]
         transcript: Option<PathBuf>,
         /// Also list claims that the log backs

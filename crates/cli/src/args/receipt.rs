@@ -65,8 +65,8 @@ pub(crate) struct VerifyArgs {
     pub(crate) key: Vec<String>,
     #[command(flatten)]
     pub(crate) about: AboutArgs,
-    /// They prove this checkpoint; may be given several times
-    #[arg(long, value_name = "NAME", conflicts_with = "gate")]
+    /// They prove this checkpoint of the procedure; may be given several times
+    #[arg(long, value_name = "NAME", requires = "procedure", conflicts_with = "gate")]
     pub(crate) checkpoint: Vec<String>,
     /// They are of this run
     #[arg(long, value_name = "ID")]

@@ -4,11 +4,14 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read as _, Write as _};
 use std::path::Path;
 
-use concertina_core::session::{Claim, Standing, claims, claims_in};
+use concertina_core::procedure::Machine;
+use concertina_core::session::{Claim, Claimable, Standing, claims, claims_in};
 use concertina_runtime::Session;
-use concertina_runtime::audit::{By, Denied, Record, Wanted, account, denials, records};
+use concertina_runtime::audit::{
+    By, Denied, Record, Wanted, account, denials, records, said_by_model,
+};
 use concertina_store::{Against, Audit, Verdict, verify_export};
-use concertina_types::{Digest, SessionId, Timestamp, ToolName};
+use concertina_types::{Blob, Digest, SessionId, Timestamp, ToolName};
 use serde_json::{Value, json};
 
 use crate::args::{AuditCommand, AuditVerifyArgs, ByArg};
@@ -334,9 +337,15 @@ fn check_claims(
     let events = session.events()?;
     let tools: Vec<ToolName> =
         session.snapshot().tools.iter().map(|tool| tool.name.clone()).collect();
+    // Where the workspace is gone, the log still tells which procedures were followed.
+    let workspace = place::quietly(Path::new(&session.settings().site.workspace)).ok();
+    let known = workspace.iter().flat_map(|workspace| workspace.procedures().known.values());
+    let procedures: Vec<Machine> = known.map(|file| file.machine.clone()).collect();
+    let named = Claimable { tools: &tools, procedures: &procedures };
+    let text = |blob: &Blob| session.text(blob).ok();
     let found = match transcript {
-        Some(file) => claims_in(&read(file)?, &events, &tools),
-        None => claims(&events, &|blob| session.text(blob).ok(), &tools),
+        Some(file) => claims_in(&said_by_model(&read(file)?), &events, &text, named),
+        None => claims(&events, &text, named),
     };
     let unbacked = found.iter().filter(|claim| claim.standing != Standing::Backed).count();
     let shown: Vec<&Claim> =
@@ -346,23 +355,31 @@ fn check_claims(
             "session": session.id(), "claims": shown, "checked": found.len(), "unbacked": unbacked,
         }))?;
     } else {
-        let row = |claim: &&Claim| {
-            let turn = claim.turn.map_or("-".to_owned(), |turn| format!("turn {turn}"));
-            let call = claim.call.map(|call| format!(" (ev:{call})")).unwrap_or_default();
-            let standing = match claim.standing {
-                Standing::Backed => format!("backed{call}"),
-                Standing::OnlyFailed => format!("only failed{call}"),
-                Standing::NoCall => "never called".to_owned(),
-            };
-            vec![turn, claim.tool.to_string(), standing, claim.sentence.clone()]
-        };
-        out.raw(&table(&shown.iter().map(row).collect::<Vec<_>>(), &[]))?;
+        out.raw(&table(&shown.into_iter().map(claimed).collect::<Vec<_>>(), &[]))?;
         out.say(format!(
-            "{} that a tool ran; {unbacked} without a call that ended well",
+            "{}; {unbacked} not backed by a call that ended well or a receipt",
             count(found.len(), "claim")
         ));
     }
     Ok(u8::from(unbacked > 0))
+}
+
+/// A claim as a row.
+fn claimed(claim: &Claim) -> Vec<String> {
+    let turn = claim.turn.map_or("-".to_owned(), |turn| format!("turn {turn}"));
+    let call = claim.call.map(|call| format!(" (ev:{call})"));
+    let receipt = claim.receipt.map(|receipt| format!(" ({})", receipt.short()));
+    let proof = call.or(receipt).unwrap_or_default();
+    let standing = match claim.standing {
+        Standing::Backed => format!("backed{proof}"),
+        Standing::OnlyFailed => format!("only failed{proof}"),
+        Standing::NoCall => "never called".to_owned(),
+        Standing::Stale => format!("stale{proof}"),
+        Standing::NotProven => "not proven".to_owned(),
+    };
+    let tool = claim.tool.as_ref().map(ToString::to_string);
+    let subject = tool.or_else(|| claim.checkpoint.clone()).unwrap_or_default();
+    vec![turn, subject, standing, claim.sentence.clone()]
 }
 
 fn read(file: &Path) -> Result<String, CliError> {

@@ -20,18 +20,18 @@ pub(crate) fn start(args: &SopStartArgs, out: &mut Output) -> Result<u8, CliErro
     };
     workspace.refresh();
     session.take_note(&mut workspace)?;
+    let file = workspace.procedures().find(&args.procedure, workspace.root())?;
     let texts = workspace.procedures().texts(&args.procedure, workspace.root())?;
-    let held = held(&workspace, texts.first(), args.client.as_deref());
-    let short: Vec<&Held> =
-        held.as_ref().map(|(machine, held)| lacking(machine.document(), held)).unwrap_or_default();
-    if let (Some(first), Some((machine, _))) = (short.first(), &held) {
-        let require = machine.document().require.map(|level| level.to_string()).unwrap_or_default();
+    let client = Some(args.client.as_deref().unwrap_or("another client"));
+    let client = client.filter(|client| *client != "run");
+    let around = Surroundings::of(&workspace, &file, client, &place::variable);
+    let procedure = file.machine.document();
+    let held = assurance(procedure, workspace.snapshot(), &around);
+    if let Some(first) = lacking(procedure, &held).first() {
+        let require = procedure.require.map(|level| level.to_string()).unwrap_or_default();
         let message = format!(
             "procedure {} requires that its tools are {require}, and {} is {} here: {}",
-            machine.document().name,
-            first.tool,
-            first.level,
-            first.why
+            procedure.name, first.tool, first.level, first.why
         );
         return Err(CliError::new(Exit::Denied, "ASSURANCE_TOO_LOW", message).help(
             "use a client that cannot run programs itself, or lower `require` in the procedure",
@@ -45,7 +45,6 @@ pub(crate) fn start(args: &SopStartArgs, out: &mut Output) -> Result<u8, CliErro
     {
         return Err(CliError::new(Exit::Findings, &refusal.code, refusal.message));
     }
-    let held = held.map(|(_, held)| held).unwrap_or_default();
     if out.is_json() {
         out.json(&standing(&session, &held))?;
         return Ok(0);
@@ -71,19 +70,6 @@ fn begun(args: &SopStartArgs, out: &mut Output) -> Result<(Workspace, Session), 
     Ok((workspace, session))
 }
 
-type Table = (concertina_core::procedure::Machine, Vec<Held>);
-
-/// How well the tools of the procedure `text` are held.
-fn held(workspace: &Workspace, text: Option<&String>, client: Option<&str>) -> Option<Table> {
-    let machine = concertina_core::procedure::Machine::new(text?).ok()?;
-    let around = Surroundings {
-        client: Some(client.unwrap_or("another client")).filter(|client| *client != "run"),
-        ..Surroundings::default()
-    };
-    let held = assurance(machine.document(), workspace.snapshot(), around);
-    Some((machine, held))
-}
-
 /// Says where the procedure stands that a session follows.
 pub(crate) fn status(args: &SopArgs, out: &mut Output) -> Result<u8, CliError> {
     let (_, session) = place::session(&args.place, &args.session, out)?;
@@ -107,6 +93,7 @@ fn standing(session: &Session, held: &[Held]) -> Value {
         "assurance": held,
         "history": history,
         "receipts": session.state().run.as_ref().map_or(0, |run| run.receipts),
+        "inputs_digest": session.state().run.as_ref().and_then(|run| run.inputs),
     })
 }
 

@@ -7,8 +7,9 @@ use concertina_core::procedure::{Demand, Judged, Judgement, Machine, Missing, ju
 use concertina_format::procedure::{Age, Guard, Issuer};
 use concertina_runtime::git::WorkingTree;
 use concertina_runtime::inputs::{DigestCache, Inputs};
+use concertina_runtime::procedures::{ProcedureError, ProcedureFile};
 use concertina_store::Keyring;
-use concertina_types::{Digest, Envelope, FaultKind, Receipt, ReceiptFault, Severity, Timestamp};
+use concertina_types::{Digest, Envelope, FaultKind, Receipt, ReceiptFault, Timestamp};
 use serde_json::{Value, json};
 
 use crate::args::{AboutArgs, ReceiptVerifyArgs};
@@ -95,15 +96,15 @@ fn workspace_digest(
 
 /// The procedure in `file`.
 pub(super) fn procedure(file: &Path) -> Result<Machine, CliError> {
-    let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
-    Machine::new(&text).map_err(|findings| {
-        let first = findings.iter().find(|found| found.severity == Severity::Error);
-        let first =
-            first.map(|found| format!(", line {}: {}", found.line.unwrap_or(1), found.message));
-        let message = format!("{} is no procedure{}", file.display(), first.unwrap_or_default());
-        CliError::new(Exit::Findings, "BAD_PROCEDURE", message)
-            .help("`concertina sop check FILE` says all that is wrong with it")
-    })
+    match ProcedureFile::read(file) {
+        Ok(read) => Ok(read.machine),
+        Err(error @ ProcedureError::Unreadable { .. }) => {
+            Err(CliError::new(Exit::Environment, "UNREADABLE", error.to_string()))
+        }
+        Err(error @ ProcedureError::Unsound { .. }) => {
+            Err(CliError::new(Exit::Findings, "BAD_PROCEDURE", error.to_string()))
+        }
+    }
 }
 
 /// What stands before `tool`.
@@ -277,7 +278,7 @@ fn as_json(judged: &Judged, at: &str) -> Value {
         || {
             json!({
                 "digest": null, "run": null, "seq": null, "session": null, "procedure": null,
-                "state": null, "tool": null, "proves": [], "exit": null, "ended": null,
+                "state": null, "tool": null, "proves": [], "refuses": [], "exit": null, "ended": null,
                 "issuer": null, "assurance": null, "key": null,
             })
         },
@@ -294,7 +295,7 @@ pub(super) fn summary(receipt: &Receipt, digest: &Digest, key: &str) -> Value {
     json!({
         "digest": digest, "run": receipt.run, "seq": receipt.seq, "session": receipt.session,
         "procedure": receipt.procedure, "state": receipt.state, "tool": receipt.tool,
-        "proves": receipt.proves, "exit": receipt.exit, "ended": receipt.ended.to_string(),
+        "proves": receipt.proves, "refuses": receipt.refuses, "exit": receipt.exit, "ended": receipt.ended.to_string(),
         "issuer": receipt.issuer, "assurance": receipt.assurance, "key": key,
     })
 }

@@ -102,7 +102,12 @@ fn read(file: &Path) -> Result<(Option<Procedure>, Vec<Finding>), CliError> {
     let opened = std::fs::File::open(file);
     let read = opened.and_then(|file| file.take(most).read_to_end(&mut bytes));
     read.map_err(|error| unreadable(&error))?;
-    let parsed = parse(&String::from_utf8_lossy(&bytes));
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let message = format!("{} is not UTF-8 text, from byte {at} on", file.display());
+        CliError::new(Exit::Findings, "NOT_UTF8", message).help("save it as UTF-8")
+    })?;
+    let parsed = parse(&text);
     let mut found: Vec<Finding> = parsed.diagnostics.into_iter().map(Finding::from).collect();
     if let Some(procedure) = &parsed.procedure {
         found.extend(check(procedure));

@@ -3,6 +3,7 @@
 //! Everything here is a function of the procedure, the run and the moment. Nothing the model says is among them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use concertina_format::procedure::{
     Age, Checkpoint, Compare, Condition, Exit, Guard, Issuer, Procedure, ShownTool, State, parse,
@@ -16,7 +17,8 @@ use super::run::Run;
 /// A procedure, ready to be followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    document: Procedure,
+    // A machine is handed around, and never changes.
+    document: Arc<Procedure>,
     digest: Digest,
 }
 
@@ -96,8 +98,10 @@ pub struct Produced<'r> {
     /// Files that checkpoints read in place of the output, by their path: what is in them, or why that cannot be
     /// used.
     pub files: &'r BTreeMap<String, Result<String, String>>,
-    /// Inputs that changed while it ran: their paths.
-    pub changed: &'r [String],
+    /// Inputs that changed while it ran, by the checkpoint that does not allow it: what and how.
+    pub changed: &'r BTreeMap<String, Vec<String>>,
+    /// Why that is not known, where it is not.
+    pub unseen: Option<&'r str>,
 }
 
 impl Machine {
@@ -105,7 +109,9 @@ impl Machine {
     pub fn new(text: &str) -> Result<Self, Vec<Diagnostic>> {
         let parsed = parse(text);
         match parsed.procedure {
-            Some(document) => Ok(Self { document, digest: Digest::of(text.as_bytes()) }),
+            Some(document) => {
+                Ok(Self { document: Arc::new(document), digest: Digest::of(text.as_bytes()) })
+            }
             None => Err(parsed.diagnostics),
         }
     }
@@ -213,6 +219,13 @@ impl Machine {
         Some((shown, is_open))
     }
 
+    /// Whether something has to hold while `tool` runs in the state of `run`.
+    pub fn is_guarded(&self, run: &Run, tool: &str) -> bool {
+        let shown = self.state(run).into_iter().flat_map(|state| &state.show.tools);
+        shown.into_iter().any(|shown| shown.tool == tool && shown.when.is_some())
+            || self.document.invariants.iter().any(|invariant| invariant.never == tool)
+    }
+
     /// The guard that has to open before `tool` can be called, wherever it stands: that of the state, else that of
     /// the first state that shows it.
     pub fn gate_of(&self, tool: &str) -> Option<(&State, &ShownTool)> {
@@ -248,9 +261,25 @@ impl Machine {
     /// proven.
     pub fn waits_for_people(&self, run: &Run, moment: Moment) -> Vec<&Checkpoint> {
         let Some(state) = self.state(run) else { return Vec::new() };
-        let is_human = |one: &Checkpoint| matches!(one.issuer, Issuer::Human { .. });
         let tools = state.show.tools.iter().filter_map(|shown| shown.when.as_ref());
         let guards = tools.chain(state.exits.iter().map(|exit| &exit.when));
+        self.people_behind(guards, run, moment)
+    }
+
+    /// The same for what stands before `tool` in this state.
+    pub fn people_before(&self, run: &Run, tool: &str, moment: Moment) -> Vec<&Checkpoint> {
+        let shown = self.state(run).into_iter().flat_map(|state| &state.show.tools);
+        let guards = shown.filter(|shown| shown.tool == tool).filter_map(|one| one.when.as_ref());
+        self.people_behind(guards, run, moment)
+    }
+
+    fn people_behind<'g>(
+        &self,
+        guards: impl Iterator<Item = &'g Guard>,
+        run: &Run,
+        moment: Moment,
+    ) -> Vec<&Checkpoint> {
+        let is_human = |one: &Checkpoint| matches!(one.issuer, Issuer::Human { .. });
         let waiting = guards.filter(|guard| {
             !self.passes(run, guard, moment) && self.passes_with(run, guard, moment, &is_human)
         });
@@ -292,13 +321,14 @@ impl Machine {
         of_tool.collect()
     }
 
-    /// Inputs that a call of `tool` may change, as globs.
-    pub fn writes(&self, tool: &str) -> Vec<&str> {
-        let all = self.document.checkpoints.iter();
-        let of_tool = all.filter(
-            |one| matches!(&one.issuer, Issuer::Tool { tool: issuer, .. } if issuer == tool),
-        );
-        of_tool.flat_map(|one| one.writes.iter().map(String::as_str)).collect()
+    /// The inputs, as globs, that a call of `tool` may change where it is to prove one of its checkpoints that are
+    /// bound to them.
+    pub fn writes(&self, tool: &str) -> Vec<(&str, &[String])> {
+        let is_bound = |one: &&Checkpoint| {
+            one.binds && matches!(&one.issuer, Issuer::Tool { tool: issuer, .. } if issuer == tool)
+        };
+        let all = self.document.checkpoints.iter().filter(is_bound);
+        all.map(|one| (one.name.as_str(), one.writes.as_slice())).collect()
     }
 
     /// What came of a call of `tool`.
@@ -319,12 +349,8 @@ impl Machine {
                     why
                 }
             };
-            let changed = produced.changed.first().filter(|_| checkpoint.binds).map(|first| {
-                let more = produced.changed.len() - 1;
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                format!("INPUTS_CHANGED: it changed {first}{more} while it ran, which `writes` does not name")
-            });
-            finding.decided.insert(checkpoint.name.clone(), why_not.or(changed));
+            let inputs = if checkpoint.binds { produced.inputs_of(checkpoint) } else { None };
+            finding.decided.insert(checkpoint.name.clone(), why_not.or(inputs));
         }
         finding
     }
@@ -334,6 +360,23 @@ impl Machine {
         let decided = self.decided_by(tool, arguments).into_iter();
         let decided = decided.map(|(one, ..)| (one.name.clone(), Some(why.to_owned()))).collect();
         Finding { decided, ..Finding::default() }
+    }
+}
+
+impl Produced<'_> {
+    /// Why what it says is not about one state of the inputs, where it is not.
+    fn inputs_of(&self, checkpoint: &Checkpoint) -> Option<String> {
+        if let Some(why) = self.unseen {
+            return Some(format!("INPUTS_UNSEEN: the workspace could not be looked at: {why}"));
+        }
+        let changed = self.changed.get(&checkpoint.name)?;
+        let more = match changed.len() {
+            0 | 1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        changed.first().map(|first| {
+            format!("INPUTS_CHANGED: while it ran this changed, which `writes` does not name: {first}{more}")
+        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! Receipts by themselves: whether they are about what is asked, and whether they open a gate.
 //!
 //! No session is at hand here, so what its state would tell is read off the receipts: the order of a run by their
-//! numbers and links, and what a later call took back by its having proven nothing.
+//! numbers and links, and what a later one took back by what it refuses.
 
 use std::collections::BTreeMap;
 
-use concertina_format::procedure::{Age, Checkpoint, Condition, Guard, Issuer};
+use concertina_format::procedure::{Age, Checkpoint, Condition, Guard};
 use concertina_types::{Digest, FaultKind, Genuine, Receipt, ReceiptFault, Timestamp};
 
 use super::machine::Machine;
@@ -279,16 +279,13 @@ impl<'a> Passage<'a> {
         if let Some(fault) = fault.filter(|fault| !(is_free && fault.kind == FaultKind::Stale)) {
             return Err(format!("{fault} [{}]", fault.kind.code()));
         }
-        // The same call decides on the same checkpoints, every time. A person who says no leaves no receipt.
-        let is_any_call = checkpoint
-            .is_some_and(|one| matches!(&one.issuer, Issuer::Tool { args, .. } if args.is_empty()));
         let takes_back = |receipt: &Receipt| {
-            receipt.seq > proof.seq
-                && receipt.tool == proof.tool
-                && !proof.issuer.starts_with(HUMAN)
-                && (is_any_call || receipt.args_digest == proof.args_digest)
+            receipt.seq > proof.seq && receipt.refuses.iter().any(|refused| refused == name)
         };
         match self.receipts.iter().find(|(receipt, _)| takes_back(receipt)) {
+            Some((later, _)) if later.issuer.starts_with(HUMAN) => {
+                Err(format!("a person said no later: number {}", later.seq))
+            }
             Some((later, _)) => Err(format!(
                 "a later call of {} did not prove it: number {}",
                 later.tool, later.seq

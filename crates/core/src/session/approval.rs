@@ -100,6 +100,8 @@ pub struct Ask {
     pub phrase: Option<String>,
     /// Whether it goes beyond what was declared.
     pub widens: bool,
+    /// The checkpoint of a procedure that it decides on, where it is one: then it is a yes or a no to this very work.
+    pub checkpoint: Option<String>,
     /// What whoever asked is told where nobody answers.
     #[serde(skip)]
     pub otherwise: Refusal,
@@ -148,6 +150,12 @@ impl Approval {
     /// Whether it waits for an answer at `now`.
     pub fn is_open(&self, now: Timestamp) -> bool {
         self.answered == Answered::No && self.is_fresh(now)
+    }
+
+    /// Whether a no to it can still be turned into a yes: that of a checkpoint, since nothing but the work would ask
+    /// again.
+    pub fn can_turn(&self, now: Timestamp) -> bool {
+        self.answered == Answered::Refused && self.checkpoint.is_some() && self.is_fresh(now)
     }
 
     /// Whether it lets its action happen at `now`. What was given for once does not wait for ever.

@@ -97,8 +97,10 @@ pub struct Witness {
     /// Files that checkpoints read in place of its output, by their path: what is in them, or why that cannot
     /// be used.
     pub files: BTreeMap<String, Result<String, String>>,
-    /// Inputs that it changed although no checkpoint says that it may.
-    pub changed: Vec<String>,
+    /// Inputs that changed while it ran, by the checkpoint that does not allow it.
+    pub changed: BTreeMap<String, Vec<String>>,
+    /// Why that is not known, where it is not.
+    pub unseen: Option<String>,
     /// The workspace afterwards, by digest; none where it could not be looked at.
     pub inputs: Option<Digest>,
 }

@@ -77,7 +77,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Fact::CallAdmitted { id, tool, writes, approval, .. } => {
             use_consent(&mut state, approval.as_deref());
             state.calls = *id;
-            let within = state.run.as_ref().map(|run| (run.id.clone(), run.state.clone()));
+            let within = state.run.as_ref().map(|run| (run.id.clone(), run.entered));
             let (seq, at) = (event.seq, event.at);
             let call = PendingCall { tool: tool.clone(), writes: *writes, seq, at, within };
             state.pending.insert(*id, call);

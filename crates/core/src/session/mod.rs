@@ -31,7 +31,7 @@ pub use crate::procedure::TaskCard;
 pub use access::{access_of_fork, access_of_skill, access_of_tool};
 pub use answer::{Answer, Details, Refusal};
 pub use approval::{Action, Answered, Approval, Ask, escaped};
-pub use claims::{Claim, Standing, claims, claims_in};
+pub use claims::{Claim, Claimable, Standing, claims, claims_in};
 pub use command::{
     Command, Held, KeptFrom, Origin, Pin, Shown, Statement, Targets, Unfolded, Witness,
 };
@@ -41,7 +41,7 @@ pub use evolve::evolve;
 pub use project::{Shelf, project};
 pub use report::{Called, Counted, TurnReport, report};
 pub use routing::{Calls, Finds, Opened, Routing};
-pub use settings::{ListingSettings, Procedures, Settings, Site};
+pub use settings::{Listed, ListingSettings, Procedures, Settings, Site};
 pub use skill::{PreparedSkill, Request, prepare};
 pub use state::{Item, OpenSkill, PendingCall, State};
 pub use task::{lend, task_card};

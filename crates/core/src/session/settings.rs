@@ -1,10 +1,9 @@
 //! What a session runs under. Kept with the session, so that a replay has it.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use concertina_types::{SkillId, Tokens, limits};
+use concertina_format::config::ConfigOrigin;
+use concertina_types::{Digest, SkillId, Tokens, limits};
 
 use crate::catalog::listing::Budget;
 use crate::policy::{Access, Grant, Policy};
@@ -66,12 +65,27 @@ pub struct Site {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Procedures {
-    /// Tools that can be called within a procedure only, with its name.
-    pub gated: BTreeMap<String, String>,
+    /// Those that the settings list: their tools can be called within them only.
+    pub listed: Vec<Listed>,
+    /// Files of theirs that give none, so that nobody knows which tools they stand before.
+    pub unreadable: Vec<String>,
     /// Whether the procedure that is followed begins again where it ends.
     pub always: bool,
     /// Whether the yes of somebody who runs as the same user as the agent proves a checkpoint.
     pub same_uid: bool,
+}
+
+/// A procedure that the settings list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Its text, by digest.
+    pub digest: Digest,
+    /// The tools that it stands before.
+    pub gates: Vec<String>,
+    /// Whose file lists it.
+    pub by: ConfigOrigin,
 }
 
 /// What a session runs under.

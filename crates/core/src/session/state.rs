@@ -67,8 +67,9 @@ pub struct PendingCall {
     pub seq: u64,
     /// When that was.
     pub at: Timestamp,
-    /// The run of a procedure that it is part of, and the state in which it was admitted.
-    pub within: Option<(String, String)>,
+    /// The run of a procedure that it is part of, and the event by which that entered the state in which it was
+    /// admitted.
+    pub within: Option<(String, u64)>,
 }
 
 /// One piece of the conversation, in the order in which it is shown.

@@ -1,8 +1,9 @@
 //! Where the procedure stands that a session follows, and what it hides.
 
-use concertina_types::{Timestamp, ToolName};
+use concertina_format::config::ConfigOrigin;
+use concertina_types::{Digest, Timestamp, ToolName};
 
-use super::settings::Settings;
+use super::settings::{Listed, Settings};
 use super::state::State;
 use super::visibility::visible_tools;
 use super::world::World;
@@ -59,7 +60,11 @@ pub(super) fn step_of_tool(
     name: &ToolName,
     danger: Danger,
 ) -> Decision {
-    let Some(run) = deciding_run(state, world) else { return outside(world, name) };
+    let run = deciding_run(state, world);
+    if let Some(reason) = outside(world, run.and_then(|run| run.procedure), name, danger) {
+        return Decision::because(Effect::Deny, reason);
+    }
+    let Some(run) = run else { return Decision::allow() };
     let Some(machine) = world.machine(run) else { return unknown() };
     let moment = world.moment(state);
     let source = format!("procedure {}", machine.document().name);
@@ -109,17 +114,49 @@ fn is_evidence(machine: &Machine, run: &Run, name: &ToolName) -> bool {
     shown.is_some_and(|all| all.iter().any(names))
 }
 
-/// Whether a tool that a procedure stands before can be called outside of it.
-fn outside(world: &World<'_>, name: &ToolName) -> Decision {
-    match world.settings.procedures.gated.get(name.as_str()) {
-        None => Decision::allow(),
-        Some(procedure) => {
+/// Why the tool `name` cannot be called while `followed` is followed, the text of a procedure: another one that the
+/// settings list stands before it, or may. Of two that are listed, the one of the file with more authority decides.
+fn outside(
+    world: &World<'_>,
+    followed: Option<Digest>,
+    name: &ToolName,
+    danger: Danger,
+) -> Option<Reason> {
+    let procedures = &world.settings.procedures;
+    let own = procedures.listed.iter().find(|one| Some(one.digest) == followed);
+    let overrides = |one: &&Listed| {
+        one.stands_before(name)
+            && own.is_none_or(|own| one.by < own.by)
+            && Some(one.digest) != followed
+    };
+    if let Some(one) = procedures.listed.iter().find(overrides) {
+        let procedure = &one.name;
+        let text = format!(
+            "tool:{name} can be called within procedure {procedure} only; a person begins it: concertina sop start {procedure}"
+        );
+        return Some(Reason::new("NEEDS_PROCEDURE", text, format!("procedure {procedure}")));
+    }
+    match procedures.unreadable.first() {
+        Some(file) if own.is_none() && danger != Danger::Safe => {
             let text = format!(
-                "tool:{name} can be called within procedure {procedure} only; a person begins it: concertina sop start {procedure}"
+                "tool:{name} may be one that the procedure in {file} stands before, which cannot be read; a person repairs it: concertina sop check {file}"
             );
-            let source = format!("procedure {procedure}");
-            Decision::because(Effect::Deny, Reason::new("NEEDS_PROCEDURE", text, source))
+            Some(Reason::new("PROCEDURE_UNREADABLE", text, "[procedures] files"))
         }
+        _ => None,
+    }
+}
+
+impl Listed {
+    /// What the settings say of `machine`, which a file of `by` lists.
+    pub fn of(machine: &Machine, by: ConfigOrigin) -> Self {
+        let document = machine.document();
+        let gates = document.gated_tools().into_iter().map(str::to_owned).collect();
+        Self { name: document.name.clone(), digest: machine.digest(), gates, by }
+    }
+
+    fn stands_before(&self, tool: &ToolName) -> bool {
+        self.gates.iter().any(|gate| gate == tool.as_str())
     }
 }
 
@@ -154,15 +191,15 @@ pub(super) fn step_of_evidence(state: &State, world: &World<'_>, id: u64) -> u8 
 /// Narrows what a session is given that this one forks: a step lends what it shows, and nothing that it guards.
 pub fn lend(state: &State, world: &World<'_>, settings: &mut Settings) {
     let Some(run) = deciding_run(state, world) else { return };
-    let procedure = world.machine(run).map(Machine::document);
-    let gated = procedure.map(|procedure| procedure.gated_tools());
+    let machine = world.machine(run);
+    let gates = machine.map(|machine| machine.document().gated_tools()).unwrap_or_default();
     let lent = visible_tools(state, world).into_iter().map(|tool| tool.name.as_str());
-    let lent = lent.filter(|tool| !gated.iter().flatten().any(|gated| gated == tool));
+    let lent = lent.filter(|tool| !gates.contains(tool));
     let lent = lent.filter_map(|tool| Pattern::new(tool).ok()).collect();
     settings.grant = settings.grant.narrowed(lent);
-    let name = procedure.map(|procedure| procedure.name.clone()).unwrap_or_default();
-    let gated = gated.into_iter().flatten().map(|tool| (tool.to_owned(), name.clone()));
-    settings.procedures.gated.extend(gated);
+    // Nothing that is listed frees it in the fork.
+    let held = machine.map(|machine| Listed::of(machine, ConfigOrigin::Managed));
+    settings.procedures.listed.extend(held);
     settings.procedures.always = false;
 }
 

@@ -1,12 +1,19 @@
 //! What a model says that it did, held against what was done.
 
-use concertina_core::session::{Standing, claims_in};
-use concertina_types::ToolName;
+use concertina_core::procedure::Machine;
+use concertina_core::session::{Claim, Claimable, Standing};
+use concertina_types::{Event, ToolName};
 
 use crate::kit::{Bench, tool, tool_name};
 
 fn tools() -> Vec<ToolName> {
     ["db/sql_query", "clock", "shell/run-tests"].map(tool_name).to_vec()
+}
+
+/// The claims about tools in `said`.
+fn claims_in(said: &str, log: &[Event], tools: &[ToolName]) -> Vec<Claim> {
+    let named = Claimable { tools, procedures: &[] };
+    concertina_core::session::claims_in(said, log, &|_| None, named)
 }
 
 #[test]
@@ -33,7 +40,8 @@ fn i09_only_a_report_that_names_a_tool_is_a_claim() {
     ];
     for (said, named) in table {
         let found = claims_in(said, &[], &tools());
-        let names: Vec<&str> = found.iter().map(|claim| claim.tool.as_str()).collect();
+        let names: Vec<&str> =
+            found.iter().filter_map(|claim| Some(claim.tool.as_ref()?.as_str())).collect();
         assert_eq!(names, *named, "{said}");
         assert!(found.iter().all(|claim| claim.standing == Standing::NoCall));
     }
@@ -65,4 +73,50 @@ fn i09_a_call_that_failed_backs_only_that_it_failed() {
     let standing = |said: &str| claims_in(said, &bench.log, &tools())[0].standing;
     assert_eq!(standing("`clock` returned noon."), Standing::OnlyFailed);
     assert_eq!(standing("I called `clock`; it failed with a time-out."), Standing::Backed);
+}
+
+const PROCEDURE: &str = r#"
+sop: commit-gate
+version: 1.0.0
+checkpoints:
+  lint.ok: {tool: lint, expect: {exit: 0}, binds: workspace}
+  unit_tests: {tool: run, expect: {exit: 0}, binds: workspace}
+  smoke_tests: {tool: smoke, expect: {exit: 0}}
+  ship.ok: {human: {role: maintainer, challenge: "commit"}}
+states:
+  work: {show: {tools: [lint, run, smoke]}, next: [{to: done, when: "lint.ok && unit_tests && smoke_tests && ship.ok"}]}
+  done: {final: true}
+"#;
+
+#[test]
+fn i09_a_sentence_says_of_a_checkpoint_that_it_holds() {
+    let table: &[(&str, &[&str])] = &[
+        ("Lint is clean.", &["lint.ok"]),
+        ("The linter passed without errors.", &["lint.ok"]),
+        ("Linting reports no errors.", &["lint.ok"]),
+        ("All unit tests pass.", &["unit_tests"]),
+        ("Unit test run: 12 passed, 0 failed ✅", &["unit_tests"]),
+        ("Tests: ✅", &[]),
+        ("The smoke tests are green and the unit tests succeeded.", &["unit_tests", "smoke_tests"]),
+        ("The maintainer approved it.", &["ship.ok"]),
+        ("单元 unit 测试全部通过了。", &["unit_tests"]),
+        // Plans, conditions, questions and failures say no such thing.
+        ("I will run the unit tests until they pass.", &[]),
+        ("Once lint is clean I will commit.", &[]),
+        ("Do the unit tests pass?", &[]),
+        ("The unit tests failed: 3 passed, 1 failed.", &[]),
+        ("Unit tests: 2 passed, 10 failed.", &[]),
+        ("Lint does not pass.", &[]),
+        ("I cleaned the kitchen; everything is green.", &[]),
+        ("I wrote a unit test.", &[]),
+    ];
+    let procedures = [Machine::new(PROCEDURE).unwrap()];
+    let named = Claimable { tools: &[], procedures: &procedures };
+    for (said, expected) in table {
+        let found = concertina_core::session::claims_in(said, &[], &|_| None, named);
+        let names: Vec<&str> =
+            found.iter().filter_map(|claim| claim.checkpoint.as_deref()).collect();
+        assert_eq!(names, *expected, "{said}");
+        assert!(found.iter().all(|claim| claim.standing == Standing::NotProven), "{said}");
+    }
 }

@@ -95,6 +95,7 @@ impl<'m> Driven<'m> {
             parsed: BTreeMap::new(),
             inputs_digest: None,
             proves: Vec::new(),
+            refuses: Vec::new(),
             issuer: "executor".to_owned(),
             assurance: Separation::SameUid,
             tier: None,

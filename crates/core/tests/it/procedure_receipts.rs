@@ -50,6 +50,7 @@ fn receipt(run: &str, seq: u64, tool: &str, proves: &str) -> Receipt {
         parsed: BTreeMap::from([("exit".to_owned(), i64::from(proves.is_empty()).into())]),
         inputs_digest: Some(Digest::of(TREE)),
         proves: proves.split_whitespace().map(str::to_owned).collect(),
+        refuses: if proves.is_empty() { vec![format!("{tool}.ok")] } else { Vec::new() },
         issuer: "executor".to_owned(),
         assurance: Separation::SameUid,
         tier: None,
@@ -143,13 +144,18 @@ fn j04_a_later_call_that_proves_nothing_takes_back() {
     assert!(found.missing[0].why.contains("number 3"), "{found:?}");
     let more = [DONE, &[("test", ""), ("test", "test.ok")]].concat();
     is_missing(&judged(run("a", &more), &demand), &[]);
-    // Another call of the tool decides on something else, unless the procedure says that any does.
-    let mut receipts = vec![receipt("a", 1, "lint", "lint.ok"), receipt("a", 2, "test", "test.ok")];
-    receipts.push(Receipt { args_digest: Digest::of(b"other"), ..receipt("a", 3, "test", "") });
-    is_missing(&judged(chained(receipts.clone()), &demand), &[]);
-    let machine = machine();
-    let demand = Demand { procedure: Some(&machine), ..demand };
-    is_missing(&judged(chained(receipts), &demand), &["test.ok"]);
+    // Another call of the tool that decided on something else took nothing back; a no of a person did.
+    let done = || [receipt("a", 1, "lint", "lint.ok"), receipt("a", 2, "test", "test.ok")];
+    let other = Receipt { refuses: vec!["other.ok".to_owned()], ..receipt("a", 3, "test", "") };
+    is_missing(&judged(chained(done().into_iter().chain([other])), &demand), &[]);
+    let no = Receipt {
+        issuer: "human:maintainer".to_owned(),
+        refuses: vec!["test.ok".to_owned()],
+        ..receipt("a", 3, "human", "")
+    };
+    let found = judged(chained(done().into_iter().chain([no])), &demand);
+    is_missing(&found, &["test.ok"]);
+    assert!(found.missing[0].why.contains("a person said no"), "{found:?}");
 }
 
 #[test]

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use concertina_core::catalog::{Danger, ToolEntry};
 use concertina_core::procedure::Machine;
 use concertina_core::session::{
-    Command, Decision, Held, Origin, Settings, Statement, TaskCard, Witness, World, task_card,
+    Command, Decision, Held, Listed, Origin, Settings, Statement, TaskCard, Witness, World,
+    task_card,
 };
+use concertina_format::config::ConfigOrigin;
 use concertina_types::{
     ApprovalScope, Blob, CallOutcome, Digest, Fact, FieldValue, Means, Receipt, Separation,
 };
@@ -36,6 +38,10 @@ fn writing(name: &str) -> ToolEntry {
     ToolEntry { danger: Danger::Writes, ..tool(name) }
 }
 
+fn listed(text: &str, by: ConfigOrigin) -> Listed {
+    Listed::of(&Machine::new(text).unwrap(), by)
+}
+
 /// The workspace in its state number `n`.
 #[expect(clippy::unnecessary_wraps, reason = "that is how it is told")]
 fn inputs(n: u8) -> Option<Digest> {
@@ -55,7 +61,7 @@ impl Desk {
     fn new() -> Self {
         let mut settings = Settings::default();
         settings.procedures.same_uid = true;
-        settings.procedures.gated.insert("git_commit".into(), "commit-gate".into());
+        settings.procedures.listed.push(listed(COMMIT_GATE, ConfigOrigin::User));
         Self::with(settings, COMMIT_GATE)
     }
 
@@ -101,6 +107,14 @@ impl Desk {
 
     fn run(&mut self, name: &str, exit: i32) -> Decision {
         self.run_with(name, exit, "", Witness { inputs: inputs(self.now), ..Witness::default() })
+    }
+
+    /// Call `id` ends well, on the workspace as it is.
+    fn done(&mut self, origin: Origin, id: u64) -> Decision {
+        let outcome = CallOutcome::Done { exit: 0, output: Blob::of(""), dropped: 0 };
+        let witness = Witness { inputs: inputs(self.now), ..Witness::default() };
+        let held = Held { witness: Some(Box::new(witness)), ..Held::default() };
+        self.bench.apply(Command::Done { origin, id, outcome, output: String::new(), held })
     }
 
     fn run_with(&mut self, name: &str, exit: i32, output: &str, witness: Witness) -> Decision {
@@ -224,11 +238,21 @@ fn j10_what_is_proven_grows_old_by_an_event_and_a_clock_set_back_makes_nothing_y
 #[test]
 fn j10_a_run_that_changes_its_own_inputs_proves_nothing() {
     let mut desk = Desk::new();
-    let changed = vec!["src/lib.rs".to_owned()];
+    let changed = BTreeMap::from([("lint.ok".to_owned(), vec!["src/lib.rs".to_owned()])]);
     let witness = Witness { inputs: inputs(7), changed, ..Witness::default() };
     let told = desk.run_with("lint", 0, "", witness);
     assert!(answer(&told).contains("INPUTS_CHANGED"), "{}", answer(&told));
     assert_eq!(desk.step(), "lint");
+    // What was not seen before cannot be compared.
+    let unseen = Some("src: no permission".to_owned());
+    let witness = Witness { inputs: inputs(7), unseen, ..Witness::default() };
+    let told = desk.run_with("lint", 0, "", witness);
+    assert!(answer(&told).contains("INPUTS_UNSEEN"), "{}", answer(&told));
+    assert_eq!(desk.step(), "lint");
+    // What another checkpoint of the tool allows or forbids is no matter of this one.
+    let changed = BTreeMap::from([("other.ok".to_owned(), vec!["src/lib.rs".to_owned()])]);
+    desk.run_with("lint", 0, "", Witness { inputs: inputs(7), changed, ..Witness::default() });
+    assert_eq!(desk.step(), "test");
 }
 
 #[test]
@@ -238,18 +262,124 @@ fn j11_a_call_that_began_in_another_run_proves_nothing_in_this_one() {
     let ticket = intent(&mut decision).admit(&desk.bench.log).unwrap();
     desk.bench.apply(Command::Leave { origin: Origin::user() });
     desk.follow(&[COMMIT_GATE]);
-    let outcome = CallOutcome::Done { exit: 0, output: Blob::of(""), dropped: 0 };
-    let witness = Witness { inputs: inputs(1), ..Witness::default() };
-    let held = Held { witness: Some(Box::new(witness)), ..Held::default() };
-    desk.bench.apply(Command::Done {
-        origin,
-        id: ticket.id(),
-        outcome,
-        output: String::new(),
-        held,
-    });
+    let told = desk.done(origin, ticket.id());
+    assert!(answer(&told).contains("began before this step"), "{}", answer(&told));
     assert_eq!(desk.step(), "lint");
     assert!(desk.receipts().is_empty());
+}
+
+#[test]
+fn j11_a_call_that_began_in_an_earlier_step_proves_nothing_in_this_one() {
+    let mut desk = Desk::new();
+    desk.run("lint", 0);
+    let (origin, mut decision) = desk.bench.call("test", json!({}));
+    let late = intent(&mut decision).admit(&desk.bench.log).unwrap();
+    desk.run("test", 0);
+    assert_eq!(desk.step(), "commit");
+    let before = desk.receipts().len();
+    let told = desk.done(origin, late.id());
+    assert!(answer(&told).contains("test began before this step"), "{}", answer(&told));
+    assert_eq!((desk.step().as_str(), desk.receipts().len()), ("commit", before));
+}
+
+#[test]
+fn j09_nothing_that_writes_runs_beside_what_a_guard_opened() {
+    let at_commit = || {
+        let mut desk = Desk::new();
+        desk.run("lint", 0);
+        desk.run("test", 0);
+        let id = desk.card().lacking.iter().find_map(|one| one.question.clone()).unwrap();
+        let (scope, by) = (ApprovalScope::Once, Means::Command.into());
+        desk.bench.apply(Command::Agree { id, scope, by, typed: None });
+        desk
+    };
+    for (first, second) in [("edit", "git_commit"), ("git_commit", "edit")] {
+        let mut desk = at_commit();
+        let (origin, mut decision) = desk.bench.call(first, json!({}));
+        let ticket = intent(&mut decision).admit(&desk.bench.log).unwrap();
+        let (_, refused) = desk.bench.call(second, json!({}));
+        assert_eq!(code(&refused), "STEP_WAITS", "{first}, then {second}");
+        assert!(answer(&refused).contains("has not ended"), "{}", answer(&refused));
+        assert!(desk.bench.call("lint", json!({})).1.intent.is_none(), "no part of the step");
+        desk.done(origin, ticket.id());
+        assert_ne!(code(&desk.run(second, 0)), "STEP_WAITS");
+    }
+}
+
+#[test]
+fn j09_a_tool_that_a_listed_procedure_guards_is_free_in_no_other() {
+    let free = "sop: free\ncheckpoints: {a: {tool: lint}}\nstates: {s: {show: {tools: [git_commit, lint]}, next: {to: e, when: a}}, e: {final: true}}";
+    let mut desk = Desk::new();
+    desk.bench.apply(Command::Leave { origin: Origin::user() });
+    desk.follow(&[free]);
+    let told = desk.run("git_commit", 0);
+    assert!(answer(&told).contains("within procedure commit-gate only"), "{}", answer(&told));
+    // Listing it frees nothing that a file with more authority guards.
+    desk.bench.settings.procedures.listed.push(listed(free, ConfigOrigin::Workspace));
+    assert!(desk.bench.call("git_commit", json!({})).1.intent.is_none());
+    // Who lists both in one file says both.
+    desk.bench.settings.procedures.listed[1] = listed(free, ConfigOrigin::User);
+    assert!(desk.bench.call("git_commit", json!({})).1.intent.is_some());
+}
+
+#[test]
+fn j09_a_listed_procedure_that_cannot_be_read_closes_whatever_writes() {
+    let mut desk = Desk::new();
+    desk.bench.settings.procedures.unreadable.push("gate.sop.yaml".to_owned());
+    desk.run("lint", 0);
+    assert_eq!(desk.step(), "test", "what is followed and listed goes on");
+    assert!(desk.bench.call("edit", json!({})).1.intent.is_some());
+    desk.bench.apply(Command::Leave { origin: Origin::user() });
+    let told = desk.run("edit", 0);
+    assert!(answer(&told).contains("sop check gate.sop.yaml"), "{}", answer(&told));
+    assert!(desk.bench.call("other", json!({})).1.intent.is_some(), "what only reads is free");
+}
+
+#[test]
+fn j12_only_a_person_leads_out_of_a_step_that_needs_one() {
+    let mut desk = Desk::new();
+    desk.run("lint", 0);
+    for _ in 0..3 {
+        desk.run("test", 1);
+    }
+    assert_eq!(desk.step(), "blocked");
+    let told = desk.follow(&[COMMIT_GATE]);
+    assert_eq!(code(&told), "PROCEDURE_UNDER_WAY");
+    assert_eq!(desk.step(), "blocked");
+    desk.bench.apply(Command::Leave { origin: Origin::user() });
+    desk.follow(&[COMMIT_GATE]);
+    assert_eq!(desk.step(), "lint");
+}
+
+#[test]
+fn j05_a_person_who_said_no_can_say_yes() {
+    let mut desk = Desk::new();
+    desk.run("lint", 0);
+    desk.run("test", 0);
+    let id = desk.card().lacking.iter().find_map(|one| one.question.clone()).unwrap();
+    desk.bench.apply(Command::Disagree { id: id.clone(), by: Means::Command.into() });
+    let last = desk.receipts().pop().unwrap();
+    assert_eq!((last.proves.len(), last.refuses), (0, vec!["ship.ok".to_owned()]));
+    assert!(!desk.card().done.contains(&"ship.ok".to_owned()));
+    let (scope, by) = (ApprovalScope::Once, Means::Command.into());
+    desk.bench.apply(Command::Agree { id, scope, by, typed: None });
+    assert!(desk.card().done.contains(&"ship.ok".to_owned()));
+}
+
+#[test]
+fn j05_a_call_that_only_waits_for_a_person_asks_them() {
+    let mut desk = Desk::new();
+    desk.run("lint", 0);
+    desk.run("test", 0);
+    let (_, told) = desk.bench.call("git_commit", json!({}));
+    let ask = told.ask.expect("a question");
+    assert_eq!(ask.checkpoint.as_deref(), Some("ship.ok"));
+    assert_eq!(desk.card().lacking[0].question.as_deref(), Some(ask.id.as_str()));
+    // Where their yes would not count, it is refused as before.
+    desk.bench.settings.procedures.same_uid = false;
+    let (_, told) = desk.bench.call("git_commit", json!({}));
+    assert!(told.ask.is_none());
+    assert!(told.refusal.is_some());
 }
 
 #[test]
@@ -271,6 +401,7 @@ fn j05_a_person_who_could_be_the_agent_proves_nothing_unless_the_administrator_s
 fn j05_a_yes_to_a_question_from_before_an_edit_does_not_count() {
     let mut desk = Desk::new();
     let text = COMMIT_GATE.replace("on_stale: {goto: lint}, ", "");
+    desk.bench.settings.procedures.listed.clear();
     desk.bench.apply(Command::Leave { origin: Origin::user() });
     desk.follow(&[&text]);
     desk.run("lint", 0);
@@ -370,6 +501,7 @@ fn j17_one_procedure_follows_another() {
     let first = "sop: one\ncheckpoints: {a: {tool: lint}}\nstates: {s: {show: {tools: [lint]}, next: {to: e, when: a}}, e: {final: true, then: two}}";
     let second = "sop: two\ncheckpoints: {a: {tool: test}}\nstates: {t: {show: {tools: [test]}, next: {to: e, when: a}}, e: {final: true}}";
     let mut desk = Desk::new();
+    desk.bench.settings.procedures.listed.clear();
     desk.bench.apply(Command::Leave { origin: Origin::user() });
     desk.follow(&[first, second]);
     desk.run("lint", 0);

@@ -49,7 +49,7 @@ mod upstream;
 use std::collections::{BTreeMap, BTreeSet};
 
 use concertina_types::{Diagnostic, Tokens, ToolName, limits};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use policy::{Policy, PolicySetting, PrincipalRules, Rule};
 pub use rule::{RuleFault, RuleKind, RuleText};
@@ -65,7 +65,7 @@ pub const CONFIG_BYTES: usize = 1024 * 1024;
 const LONGEST_SECONDS: u64 = 86_400;
 
 /// Whose file it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConfigOrigin {
     /// The machine's administrator: what it sets, nobody else changes.

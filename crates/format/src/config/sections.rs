@@ -155,8 +155,18 @@ fn plain(config: &mut Config, section: &str, mut fields: Fields<'_, '_, '_>) {
         }
         "procedures" => {
             let procedures = &mut config.procedures;
-            fields.extend("files", &mut procedures.files);
-            replace(&mut procedures.always, fields.string("always"));
+            // The same words of two files name two files.
+            procedures.files.extend(fields.strings("files").into_iter().flatten());
+            match (fields.string("always"), &procedures.always) {
+                (Some(new), Some(set)) if new != *set => {
+                    let message = format!("`procedures.always` is `{set}` already; it is ignored");
+                    let span = fields.span("always");
+                    let help = "remove it here, or where it was set before";
+                    fields.reader.error("ALREADY_SET", span, &message, help);
+                }
+                (new @ Some(_), _) => procedures.always = new,
+                (None, _) => {}
+            }
             // Whoever the agent runs as may not say that the agent may pass for a person.
             match fields.boolean("same_uid_approvals") {
                 Some(_) if fields.reader.origin != ConfigOrigin::Managed => {

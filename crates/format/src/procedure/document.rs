@@ -262,6 +262,16 @@ impl Procedure {
         self.checkpoints.iter().find(|checkpoint| checkpoint.name == name)
     }
 
+    /// Whether what `tool` does can move the procedure: it proves a checkpoint, or a guard asks for its receipt.
+    pub fn decides(&self, tool: &str) -> bool {
+        let proves = |one: &Checkpoint| matches!(&one.issuer, Issuer::Tool { tool: issuer, .. } if issuer == tool);
+        let exits = self.states.iter().flat_map(|state| state.exits.iter().map(|exit| &exit.when));
+        let shown = self.states.iter().flat_map(|state| &state.show.tools);
+        let guards = exits.chain(shown.filter_map(|shown| shown.when.as_ref()));
+        let asks = |leaf: &Guard| matches!(leaf, Guard::Receipt { tool: of, .. } if of == tool);
+        self.checkpoints.iter().any(proves) || guards.flat_map(Guard::leaves).any(asks)
+    }
+
     /// Tools that the procedure stands before: those that cannot be called at its start, and those that an invariant
     /// names.
     pub fn gated_tools(&self) -> Vec<&str> {

@@ -32,6 +32,17 @@ impl<'t> Findings<'t> {
         self.list.push(Diagnostic::new(code, Severity::Error, message).at(at).help(help));
     }
 
+    pub(super) fn warning(
+        &mut self,
+        code: &'static str,
+        at: usize,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let at = self.position(at);
+        self.list.push(Diagnostic::new(code, Severity::Warning, message).at(at).help(help));
+    }
+
     /// Says that `name`, which stands at `at`, is none of `known`.
     pub(super) fn unknown<'a>(
         &mut self,

@@ -282,6 +282,7 @@ impl Reader<'_, '_> {
                     expect.push(Condition { field, compare, value: FieldValue::Number(0) });
                 }
                 self.fields(entry.at, parse, &expect);
+                self.weaknesses(entry.at, &place, parse, &expect);
             }
             // What a stranger signs has fields of its own, and a person says yes or no.
             Issuer::Webhook { .. } if expect.is_empty() => {
@@ -312,7 +313,33 @@ impl Reader<'_, '_> {
                     &condition.field,
                     known.iter().copied(),
                 );
+            } else if parser.is_number(&condition.field)
+                && !matches!(condition.value, FieldValue::Number(_))
+            {
+                let Condition { field, value, .. } = condition;
+                let message = format!("`{field}` is a number, and `{value}` is none");
+                let help =
+                    format!("write `{field}: 0`, or with a sign in quotes: `{field}: \">=1\"`");
+                self.findings.error("WRONG_TYPE", at, message, help);
             }
+        }
+    }
+
+    /// Says so where a test run proves something that proves nothing.
+    fn weaknesses(&mut self, at: usize, place: &str, parser: &ResultParser, expect: &[Condition]) {
+        let names = |field: &str| expect.iter().any(|condition| condition.field == field);
+        if !parser.counts_tests() {
+            return;
+        }
+        if !names("passed") && !names("total") {
+            let message = format!("{place} is proven by a run without any test");
+            self.findings.warning("WEAK_EXPECT", at, message, "add `passed: \">=1\"` to `expect`");
+        }
+        if !names("exit") {
+            let message = format!(
+                "{place} does not look at the exit code, and a test can print what it likes"
+            );
+            self.findings.warning("WEAK_EXPECT", at, message, "add `exit: 0` to `expect`");
         }
     }
 
@@ -461,6 +488,10 @@ impl Reader<'_, '_> {
                 message,
                 "add `final: true`, or remove `then` and `needs`",
             );
+        }
+        if then.is_some() && needs.is_some() {
+            let message = format!("{place} waits for a person, so nothing follows it by itself");
+            self.findings.error("NEEDS_AND_THEN", entry.at, message, "remove `then` or `needs`");
         }
         let at = self.findings.position(entry.at);
         let name = entry.key.clone();

@@ -32,6 +32,11 @@ pub(super) fn standard_output(output: &str) -> Result<&str, Unreadable> {
     Ok(end.and_then(|end| output.get(..end)).unwrap_or(output))
 }
 
+/// Whether `text` holds the line [`STANDARD_ERROR`], whoever wrote it.
+pub fn holds_standard_error(text: &str) -> bool {
+    text.split_inclusive('\n').any(is_standard_error)
+}
+
 /// Whether nothing follows a document but what the tool wrote on standard error.
 pub(super) fn ends_here(rest: &str) -> bool {
     rest.split_inclusive('\n').find(|line| !line.trim().is_empty()).is_none_or(is_standard_error)

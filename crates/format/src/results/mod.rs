@@ -60,7 +60,7 @@ mod tap;
 mod unreadable;
 
 pub use json_path::{JsonPath, JsonPathError};
-pub use lines::STANDARD_ERROR;
+pub use lines::{STANDARD_ERROR, holds_standard_error};
 pub use unreadable::Unreadable;
 
 /// How the output of a tool is read: a closed list.
@@ -149,6 +149,16 @@ impl ResultParser {
         std::iter::once(exit::FIELD)
             .chain(own.into_iter().filter(|name| *name != exit::FIELD))
             .collect()
+    }
+
+    /// Whether the field `name`, one of [`Self::fields`], is a number whatever the output says.
+    pub fn is_number(&self, name: &str) -> bool {
+        name == exit::FIELD || !matches!(self, Self::JsonPath(_))
+    }
+
+    /// Whether it counts tests.
+    pub fn counts_tests(&self) -> bool {
+        !matches!(self, Self::Exit | Self::JsonPath(_))
     }
 
     /// What `output` says, of a tool that ended with `exit`.

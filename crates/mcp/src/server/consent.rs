@@ -120,6 +120,12 @@ fn question(ask: &Ask) -> Value {
     let (properties, required) = if let Some(phrase) = &ask.phrase {
         let typed = json!({"type": "string", "title": "To agree, type", "description": phrase});
         (json!({"typed": typed}), "typed")
+    } else if ask.checkpoint.is_some() {
+        let agree = json!({
+            "type": "string", "title": "Agree", "enum": ["once"],
+            "enumNames": ["to the work as it is now"], "default": "once",
+        });
+        (json!({"answer": agree}), "answer")
     } else {
         let answer = json!({
             "type": "string",

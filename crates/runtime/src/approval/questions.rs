@@ -162,13 +162,17 @@ impl Inbox {
     /// the statement does not count.
     ///
     /// # Errors
-    /// Where there is no such session, or it cannot be read or written.
+    /// Where there is no such session, or it cannot be read or written. Whose key it does not know, nothing tells a
+    /// session from none.
     pub fn hear(
         &self,
         id: SessionId,
         envelope: &Envelope,
     ) -> Result<Result<Option<TaskCard>, Refusal>, RuntimeError> {
-        let mut session = Session::resume(self.store.clone(), id)?.kept_below(&self.home);
+        let mut session = Session::resume(self.store.clone(), id.clone())?.kept_below(&self.home);
+        if !session.knows_sender(envelope)? {
+            return Err(RuntimeError::NoSession(id));
+        }
         let refusal = session.hear(envelope)?.refusal;
         Ok(refusal.map_or_else(|| Ok(session.task_card()), Err))
     }

@@ -5,7 +5,9 @@
 mod account;
 mod denials;
 mod records;
+mod transcript;
 
 pub use account::{About, Told, account};
 pub use denials::{By, Denials, Denied, DeniedFor, denials, suggestion};
 pub use records::{Record, Wanted, records};
+pub use transcript::said_by_model;

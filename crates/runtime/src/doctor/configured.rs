@@ -49,3 +49,13 @@ pub(crate) fn configured(around: &Around, whose: Whose) -> Configured {
 fn by(client: &Client, mention: &Mention) -> &'static str {
     if mention.path.ends_with(PROJECT_FILE) { PROJECT } else { client.id }
 }
+
+/// Whether `name` is a client of which it is known what it reads.
+pub(crate) fn is_client(name: &str) -> bool {
+    CLIENTS.iter().any(|client| client.id == name)
+}
+
+/// Whether the client called `client` reads what [`configured`] ascribes to `by`.
+pub(crate) fn reads(client: &str, by: &str) -> bool {
+    client == by || by == PROJECT && client == "claude"
+}

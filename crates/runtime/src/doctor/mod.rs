@@ -27,7 +27,7 @@ use crate::workspace::Workspace;
 
 pub(crate) use around::Around;
 use clients::{CLIENTS, Client};
-pub(crate) use configured::{Whose, configured};
+pub(crate) use configured::{Whose, configured, is_client, reads};
 use pool::Pool;
 pub use report::{
     Amount, ClientReport, ClientSkills, Collision, Configured, FindingCount, From, Hidden, Index,

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::{GitError, WorkingTree};
@@ -78,12 +78,7 @@ pub struct Hook {
 impl CommitGate {
     /// What a check wants to know, as options of `receipt verify` that a shell takes.
     pub fn words(&self) -> String {
-        format!(
-            "--workspace {} --procedure {} --gate {}",
-            quoted(&self.workspace),
-            quoted(&self.procedure),
-            quoted(&self.tool)
-        )
+        words(&self.workspace, &self.procedure, &self.tool)
     }
 
     /// The command that a hook runs before a commit.
@@ -124,6 +119,32 @@ impl CommitGate {
             ("post-commit", self.text(&note)),
         ]
     }
+}
+
+fn words(workspace: &str, procedure: &str, tool: &str) -> String {
+    format!(
+        "--workspace {} --procedure {} --gate {}",
+        quoted(workspace),
+        quoted(procedure),
+        quoted(tool)
+    )
+}
+
+/// Whether a hook of ours checks commits of `tree` for the receipts that `procedure` wants before `tool`. `workspace`
+/// and the file `procedure` are paths from the top of the working tree.
+pub fn stands(
+    tree: &WorkingTree,
+    workspace: &str,
+    procedure: &str,
+    tool: &str,
+) -> Result<bool, GitError> {
+    let path = hooks_directory(tree)?.join("pre-commit");
+    let Some(text) = read(&path)? else { return Ok(false) };
+    let about = fs::metadata(&path).map_err(|error| GitError::io(&path, error))?;
+    // Git passes over a hook that cannot be run.
+    let is_run = about.permissions().mode() & 0o111 != 0;
+    let text = String::from_utf8_lossy(&text);
+    Ok(is_run && holds_ours(text.as_bytes()) && text.contains(&words(workspace, procedure, tool)))
 }
 
 /// A word as a shell takes it.

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub use hooks::{CommitGate, Hook, HookAction, install, remove};
+pub use hooks::{CommitGate, Hook, HookAction, install, remove, stands};
 
 use crate::inputs::{Inputs, InputsError};
 use crate::inside::leads_to;

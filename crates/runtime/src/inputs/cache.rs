@@ -47,30 +47,36 @@ const WORTH: u64 = 32;
 /// ```
 #[derive(Debug, Clone)]
 pub struct DigestCache {
-    home: PathBuf,
+    home: Option<PathBuf>,
 }
 
 impl DigestCache {
     /// The cache below `home`, the directory of state. Nothing is made before there is something to keep.
     pub fn below(home: &Path) -> Self {
-        Self { home: home.to_owned() }
+        Self { home: Some(home.to_owned()) }
+    }
+
+    /// One that keeps nothing: each look reads everything.
+    pub fn none() -> Self {
+        Self { home: None }
     }
 
     /// The directory of state, which is never an input.
-    pub(super) fn home(&self) -> &Path {
-        &self.home
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// Where what is known of the inputs `key` is kept.
-    fn path(&self, key: &Digest) -> PathBuf {
-        self.home.join("cache/inputs").join(key.hex())
+    fn path(&self, key: &Digest) -> Option<PathBuf> {
+        Some(self.home.as_ref()?.join("cache/inputs").join(key.hex()))
     }
 
     /// What is known of the inputs `key` at the moment `now`.
     pub(super) fn load(&self, key: &Digest, now: SystemTime) -> Known {
         let limit = HEAD_BYTES + FILES * RECORD_BYTES + SUM_BYTES;
-        let bytes = open_file(&self.path(key)).and_then(|file| bounded(file, limit));
-        bytes.ok().and_then(|bytes| Known::parse(&bytes, key, now)).unwrap_or_default()
+        let file = self.path(key).and_then(|path| open_file(&path).ok());
+        let bytes = file.and_then(|file| bounded(file, limit).ok());
+        bytes.and_then(|bytes| Known::parse(&bytes, key, now)).unwrap_or_default()
     }
 
     /// Keeps `records` of the inputs `key`, as they were not before `now`.
@@ -80,7 +86,7 @@ impl DigestCache {
         now: SystemTime,
         records: impl Iterator<Item = (Stamp, Digest)>,
     ) -> std::io::Result<()> {
-        let path = self.path(key);
+        let Some(path) = self.path(key) else { return Ok(()) };
         if let Some(directory) = path.parent() {
             create_private_directory(directory)?;
         }

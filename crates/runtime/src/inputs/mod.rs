@@ -81,8 +81,8 @@ impl Inputs {
     ) -> Result<InputsDigest, InputsError> {
         let key = self.key();
         let known = cache.load(&key, now);
-        let home = leads_to(cache.home());
-        let found = walk::walk(&self.root, &self.ignore, &home, &known, now)?;
+        let home = cache.home().map(leads_to);
+        let found = walk::walk(&self.root, &self.ignore, home.as_deref(), &known, now)?;
         let looks = found.looks;
         let files = u64::try_from(looks.len()).unwrap_or(u64::MAX);
         let saved = if cache::is_worth_saving(files, found.fresh, found.fresh_bytes) {

@@ -41,7 +41,7 @@ pub(super) struct Found {
 pub(super) fn walk(
     root: &Path,
     ignore: &Gitignore,
-    home: &Path,
+    home: Option<&Path>,
     known: &Known,
     now: SystemTime,
 ) -> Result<Found, InputsError> {
@@ -52,7 +52,8 @@ pub(super) fn walk(
         path.push(b'/');
     }
     let root_bytes = path.len();
-    let home = home.strip_prefix(&top).ok().map(|path| path.as_os_str().as_bytes().to_vec());
+    let home = home.and_then(|home| home.strip_prefix(&top).ok());
+    let home = home.map(|path| path.as_os_str().as_bytes().to_vec());
     let queue =
         Queue { todo: vec![Directory { at: None, path, depth: 0, place }], ..Queue::default() };
     let (queue, woken) = (Mutex::new(queue), Condvar::new());

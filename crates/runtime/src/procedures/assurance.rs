@@ -12,6 +12,10 @@ use concertina_format::procedure::{Assurance, Procedure};
 use concertina_types::ToolName;
 use serde::Serialize;
 
+use super::ProcedureFile;
+use crate::git::{self, WorkingTree};
+use crate::workspace::Workspace;
+
 /// A tool that a procedure stands before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Held {
@@ -24,31 +28,60 @@ pub struct Held {
 }
 
 /// What is known of whoever drives the session.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Surroundings<'s> {
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
     /// The client, by the name that `concertina doctor` gives it; none where Concertina itself asks the model.
-    pub client: Option<&'s str>,
+    pub client: Option<String>,
     /// Servers that the client's own settings name.
-    pub shared_servers: &'s [String],
-    /// Whether a hook of git checks receipts here.
-    pub has_git_hook: bool,
+    pub shared_servers: Vec<String>,
+    /// Tools before which a hook of git checks receipts.
+    pub hooked_tools: Vec<String>,
 }
 
 /// Clients that run no programs by themselves.
 const WITHOUT_SHELL: [&str; 1] = ["claude-desktop"];
 
-impl Surroundings<'_> {
+impl Surroundings {
+    /// What is known around `workspace` of a session that follows the procedure in `file`. Reads settings and hooks,
+    /// and starts nothing but git.
+    pub fn of(
+        workspace: &Workspace,
+        file: &ProcedureFile,
+        client: Option<&str>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
+        let shared = client.map(|client| workspace.shared_servers(Some(client), variable));
+        let tree = WorkingTree::around(workspace.root()).ok();
+        let gate = tree.as_ref().and_then(|tree| {
+            Some((tree, tree.from_top(workspace.root())?, tree.from_top(&file.path)?))
+        });
+        let is_hooked = |tool: &&str| {
+            gate.as_ref().is_some_and(|(tree, workspace, procedure)| {
+                // What cannot be looked at holds nothing.
+                git::stands(tree, workspace, procedure, tool).unwrap_or_default()
+            })
+        };
+        Self {
+            client: client.map(str::to_owned),
+            shared_servers: shared.unwrap_or_default(),
+            hooked_tools: file
+                .machine
+                .document()
+                .gated_tools()
+                .into_iter()
+                .filter(is_hooked)
+                .map(str::to_owned)
+                .collect(),
+        }
+    }
+
     fn has_shell(&self) -> bool {
-        self.client.is_some_and(|client| !WITHOUT_SHELL.contains(&client))
+        self.client.as_deref().is_some_and(|client| !WITHOUT_SHELL.contains(&client))
     }
 }
 
 /// How well each gated tool of `procedure` is held.
-pub fn assurance(
-    procedure: &Procedure,
-    snapshot: &Snapshot,
-    around: Surroundings<'_>,
-) -> Vec<Held> {
+pub fn assurance(procedure: &Procedure, snapshot: &Snapshot, around: &Surroundings) -> Vec<Held> {
     let held = |tool: &str| {
         let entry = ToolName::new(tool).ok().and_then(|name| snapshot.tool(&name));
         let server = entry.and_then(|entry| entry.server.as_deref());
@@ -63,23 +96,18 @@ pub fn assurance(
             None if !around.has_shell() => {
                 (Assurance::Enforced, "nothing else here runs programs".to_owned())
             }
-            None if around.has_git_hook && is_git(tool) => (
+            None if around.hooked_tools.iter().any(|hooked| hooked == tool) => (
                 Assurance::Hooked,
                 "the hook of git checks receipts; --no-verify goes around it".to_owned(),
             ),
             None => {
-                let client = around.client.unwrap_or_default();
+                let client = around.client.as_deref().unwrap_or_default();
                 (Assurance::Advisory, format!("{client} can start the same program itself"))
             }
         };
         Held { tool: tool.to_owned(), level, why }
     };
     procedure.gated_tools().into_iter().map(held).collect()
-}
-
-/// Whether `tool` is a commit, as far as its name tells.
-fn is_git(tool: &str) -> bool {
-    tool.to_lowercase().contains("commit")
 }
 
 /// The tools that are held less well than `procedure` requires.

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use concertina_core::procedure::Machine;
+use concertina_core::session::Listed;
+use concertina_format::config::ConfigOrigin;
 use concertina_format::procedure::PROCEDURE_BYTES;
 use concertina_types::Diagnostic;
 
@@ -22,6 +24,8 @@ pub struct ProcedureFile {
     pub text: String,
     /// The same, read.
     pub machine: Machine,
+    /// Whose settings list it; none where they do not.
+    pub by: Option<ConfigOrigin>,
 }
 
 /// Why a file gives no procedure.
@@ -36,7 +40,7 @@ pub enum ProcedureError {
         why: String,
     },
     /// It has errors.
-    #[error("{path} has errors: {first}; see all of them: concertina sop check {path}", path = path.display())]
+    #[error("{path} is no procedure that can be followed: {first}; see all that is wrong: concertina sop check {path}", path = path.display())]
     Unsound {
         /// The file.
         path: PathBuf,
@@ -61,7 +65,7 @@ impl ProcedureFile {
         }
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
         match Machine::new(&text) {
-            Ok(machine) => Ok(Self { path: path.to_owned(), text, machine }),
+            Ok(machine) => Ok(Self { path: path.to_owned(), text, machine, by: None }),
             Err(findings) => {
                 let first = findings.first().map(|found| found.message.clone()).unwrap_or_default();
                 Err(ProcedureError::Unsound { path: path.to_owned(), first, findings })
@@ -85,13 +89,16 @@ pub struct Procedures {
 }
 
 impl Procedures {
-    /// Reads `files`. Of two with one name the first counts.
-    pub fn read(files: &[PathBuf]) -> Self {
+    /// Reads `files`, each with whose settings list it. Of two with one name the first counts.
+    pub fn read(files: &[(PathBuf, ConfigOrigin)]) -> Self {
         let mut all = Self::default();
-        for path in files {
+        for (path, by) in files {
             match ProcedureFile::read(path) {
                 Ok(file) => match all.known.get(file.name()) {
-                    None => drop(all.known.insert(file.name().to_owned(), file)),
+                    None => {
+                        let file = ProcedureFile { by: Some(*by), ..file };
+                        all.known.insert(file.name().to_owned(), file);
+                    }
                     Some(first) => {
                         let why =
                             format!("{} is also defined in {}", file.name(), first.path.display());
@@ -104,22 +111,33 @@ impl Procedures {
         all
     }
 
-    /// Tools that can be called within a procedure only, with its name.
-    pub fn gated(&self) -> BTreeMap<String, String> {
-        let gated = self.known.values().flat_map(|file| {
-            let tools = file.machine.document().gated_tools().into_iter();
-            tools.map(|tool| (tool.to_owned(), file.name().to_owned()))
-        });
-        gated.collect()
+    /// What a session is told of them.
+    pub(crate) fn settings(
+        &self,
+        always: bool,
+        same_uid: bool,
+    ) -> concertina_core::session::Procedures {
+        let shown = |path: &Path| path.to_string_lossy().into_owned();
+        let listed =
+            self.known.values().filter_map(|file| Some(Listed::of(&file.machine, file.by?)));
+        concertina_core::session::Procedures {
+            listed: listed.collect(),
+            unreadable: self.faults.iter().map(|(path, _)| shown(path)).collect(),
+            always,
+            same_uid,
+        }
+    }
+
+    /// The files, those included that give no procedure.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        let faulty = self.faults.iter().map(|(path, _)| path.as_path());
+        self.known.values().map(|file| file.path.as_path()).chain(faulty)
     }
 
     /// The text of the procedure that `name` means, by its name or as a file below `directory`, and those of the
     /// procedures that may follow it.
     pub fn texts(&self, name: &str, directory: &Path) -> Result<Vec<String>, RuntimeError> {
-        let first = match self.known.get(name) {
-            Some(known) => known.clone(),
-            None => self.file(name, directory)?,
-        };
+        let first = self.find(name, directory)?;
         let beside = first.path.parent().unwrap_or(directory).to_owned();
         let mut texts: Vec<String> = Vec::new();
         let mut taken: Vec<String> = Vec::new();
@@ -141,7 +159,11 @@ impl Procedures {
         Ok(texts)
     }
 
-    fn file(&self, name: &str, directory: &Path) -> Result<ProcedureFile, RuntimeError> {
+    /// The procedure that `name` means, by its name or as a file below `directory`.
+    pub fn find(&self, name: &str, directory: &Path) -> Result<ProcedureFile, RuntimeError> {
+        if let Some(known) = self.known.get(name) {
+            return Ok(known.clone());
+        }
         let path = directory.join(name);
         if path.is_file() {
             return ProcedureFile::read(&path).map_err(|error| unsound(&error));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use concertina_core::catalog::SkillEntry;
 use concertina_core::session::{
-    Ask, Command, OpenSkill, Origin, Pin, PreparedSkill, Refusal, Targets,
+    Ask, Command, Held, OpenSkill, Origin, Pin, PreparedSkill, Refusal, Targets,
 };
 use concertina_types::{Blob, CallOutcome, Diagnostic, Digest, OnUnexpected, Severity, ToolName};
 use serde::Serialize;
@@ -149,6 +149,8 @@ impl Session {
         command: &str,
         cancel: &Cancel,
     ) -> Result<Result<String, Unmet>, RuntimeError> {
+        // The command before may have changed what a guard looks at.
+        self.look()?;
         let words = concertina_format::expand::split_words(command);
         let targets = targets_of(runner.directory(), directory, &skill.permissions.execute, words);
         let applied = self.apply_asking(&Command::RunCommand {
@@ -167,8 +169,9 @@ impl Session {
             return Ok(Err((refusal, None)));
         };
         let id = ticket.id();
+        self.admitted(id, ticket.tool(), ticket.arguments());
         let outcome = runner.run(ticket, cancel);
-        let held = kept(&outcome);
+        let held = Held { witness: self.witness(id), ..kept(&outcome) };
         let (outcome, output, result) = match outcome {
             Outcome::Done { exit, output, dropped, .. } => {
                 let outcome = CallOutcome::Done { exit, output: Blob::of(&output), dropped };
@@ -186,7 +189,8 @@ impl Session {
                 (CallOutcome::Failed { code, message }, String::new(), Err((refusal, None)))
             }
         };
-        self.apply(&Command::Settle { id, outcome, output, held })?;
+        let applied = self.apply(&Command::Settle { id, outcome, output, held })?;
+        self.answer_waiting(applied)?;
         Ok(result)
     }
 

@@ -82,9 +82,10 @@ impl Session {
         Ok(self.apply(&Command::Disagree { id: id.to_owned(), by: by.into() })?.reply.refusal)
     }
 
-    /// The same session, with consent for good kept below `home`.
+    /// The same session, with consent for good, and digests of files, kept below `home`.
     #[must_use]
     pub fn kept_below(mut self, home: &Path) -> Self {
+        self.digests_below(home);
         self.agreed = Some(Standing::below(home));
         self
     }

@@ -125,8 +125,8 @@ pub(crate) struct Applied {
     pub(crate) ticket: Option<Ticket>,
     /// The question that a person has to answer first.
     pub(crate) ask: Option<Ask>,
-    /// The question about a checkpoint that is open now.
-    pub(crate) waits: Option<Ask>,
+    /// Questions about checkpoints that were asked with it.
+    pub(crate) waits: Vec<Ask>,
     /// What was shown of the index.
     pub(crate) shown: Option<String>,
 }
@@ -342,7 +342,7 @@ impl Session {
         let agreed = workspace.standing();
         self.standing = agreed.keys();
         self.agreed = Some(agreed);
-        self.digests_below(workspace);
+        self.digests_below(workspace.home());
         if let Some(hook) = workspace.hook() {
             self.approver = Arc::new(hook);
         }
@@ -379,9 +379,12 @@ impl Session {
     /// again on what it left.
     pub(crate) fn apply(&mut self, command: &Command) -> Result<Applied, RuntimeError> {
         self.take_key()?;
-        if self.state.run.is_some() {
+        if let Some(run) = &self.state.run {
+            let is_under_way = !run.ended;
             self.take_machines()?;
-            self.take_notary()?;
+            if is_under_way {
+                self.take_notary()?;
+            }
         }
         self.learn_said(command);
         for _ in 0..limits::APPEND_ATTEMPTS {

@@ -1,12 +1,14 @@
 //! Following a procedure: the workspace is looked at before anything is decided, and what was run is witnessed.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use concertina_core::procedure::{Machine, TaskCard};
 use concertina_core::session::{Command, Origin, Refusal, Statement, Witness, task_card};
 use concertina_store::{Keyring, Notary};
-use concertina_types::{CallId, Digest, Envelope, FieldValue, SkillId, Timestamp};
+use concertina_types::{CallId, Digest, Envelope, FieldValue, SkillId, ToolName};
 use ignore::gitignore::Gitignore;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -16,7 +18,6 @@ use crate::clock::now;
 use crate::error::RuntimeError;
 use crate::inputs::{DigestCache, Inputs, InputsDigest, differences};
 use crate::touch;
-use crate::workspace::Workspace;
 
 /// What a statement from outside says that it is.
 pub const STATEMENT_TYPE: &str = "application/vnd.concertina.statement+json";
@@ -31,10 +32,25 @@ pub(super) struct Following {
     pub(super) notary: Option<Notary>,
     cache: Option<DigestCache>,
     /// The workspace as it was last looked at, or why it could not be.
-    seen: Option<Result<InputsDigest, String>>,
-    /// The arguments of calls under way.
-    admitted: BTreeMap<CallId, Map<String, Value>>,
+    seen: Option<Arc<Seen>>,
+    /// Calls under way.
+    admitted: BTreeMap<CallId, Admitted>,
 }
+
+/// The workspace as it was found, or why it could not be looked at.
+type Seen = Result<InputsDigest, String>;
+
+/// What is known of a call before it runs.
+struct Admitted {
+    arguments: Map<String, Value>,
+    /// The workspace that it runs on.
+    before: Option<Arc<Seen>>,
+    /// The files that will be read in place of its output: what they are then has to be another file.
+    reports: BTreeMap<String, Option<Stamp>>,
+}
+
+/// What tells one writing of a file from another. The time of change is the system's to set.
+type Stamp = (u64, u64, i64, i64, u64);
 
 /// A statement as it stands in its envelope.
 #[derive(Deserialize)]
@@ -53,8 +69,8 @@ impl Session {
     /// Follows the procedure in the first of `texts`; the others are those that may follow it.
     pub fn follow(&mut self, origin: Origin, texts: Vec<String>) -> Result<Reply, RuntimeError> {
         let machine = texts.first().and_then(|text| Machine::new(text).ok());
-        let seen = machine.as_ref().map(|machine| self.see(machine));
-        let inputs = digest(seen.as_ref());
+        let seen = machine.as_ref().map(|machine| Arc::new(self.see(machine)));
+        let inputs = digest(seen.as_deref());
         self.following.seen = seen;
         self.take_notary()?;
         let applied = self.apply(&Command::Follow { origin, texts, inputs })?;
@@ -92,7 +108,7 @@ impl Session {
 
     /// Why the workspace could not be looked at, where it could not.
     pub fn blindness(&self) -> Option<&str> {
-        self.following.seen.as_ref()?.as_ref().err().map(String::as_str)
+        self.following.seen.as_deref()?.as_ref().err().map(String::as_str)
     }
 
     /// Looks at the workspace, where a procedure is followed: what changed there, or grew too old, counts from here
@@ -103,7 +119,7 @@ impl Session {
         }
         self.take_machines()?;
         let Some(machine) = self.machine().cloned() else { return Ok(()) };
-        let seen = self.see(&machine);
+        let seen = Arc::new(self.see(&machine));
         let inputs = digest(Some(&seen));
         self.following.seen = Some(seen);
         let applied = self.apply(&Command::Look { inputs })?;
@@ -112,25 +128,30 @@ impl Session {
 
     /// Takes a statement on a checkpoint that somebody signed and sent.
     pub fn hear(&mut self, envelope: &Envelope) -> Result<Reply, RuntimeError> {
-        self.catch_up()?;
-        self.look()?;
-        let origin = Origin::user();
-        let request = "state a checkpoint";
-        let Some(machine) = self.machine() else {
-            return self.refuse(
-                origin,
-                request,
-                "NO_PROCEDURE",
-                "this session follows no procedure",
-            );
-        };
-        match statement(machine, envelope) {
+        match self.read_statement(envelope)? {
             Ok(statement) => {
+                // Only for what a known key signed: a look may move the run.
+                self.look()?;
                 let applied = self.apply(&Command::Hear(Box::new(statement)))?;
                 self.answer_waiting(applied)
             }
-            Err((code, reason)) => self.refuse(origin, request, code, reason),
+            Err((code, reason)) => self.refuse(Origin::user(), "state a checkpoint", code, reason),
         }
+    }
+
+    /// Whether the key that a checkpoint names signed `envelope`. Nothing is recorded.
+    pub(crate) fn knows_sender(&mut self, envelope: &Envelope) -> Result<bool, RuntimeError> {
+        Ok(self.read_statement(envelope)?.is_ok())
+    }
+
+    fn read_statement(
+        &mut self,
+        envelope: &Envelope,
+    ) -> Result<Result<Statement, (&'static str, String)>, RuntimeError> {
+        self.catch_up()?;
+        self.take_machines()?;
+        let none = || ("NO_PROCEDURE", "this session follows no procedure".to_owned());
+        Ok(self.machine().ok_or_else(none).and_then(|machine| statement(machine, envelope)))
     }
 
     fn machine(&self) -> Option<&Machine> {
@@ -158,9 +179,10 @@ impl Session {
         Ok(())
     }
 
-    /// Keeps digests of files below `home`, so that a look reads only what changed.
-    pub(super) fn digests_below(&mut self, workspace: &Workspace) {
-        self.following.cache = Some(DigestCache::below(workspace.home()));
+    /// Keeps digests of files below `home`, so that a look reads only what changed. What is kept there is never an
+    /// input.
+    pub(super) fn digests_below(&mut self, home: &Path) {
+        self.following.cache = Some(DigestCache::below(home));
     }
 
     /// The workspace as it is now.
@@ -168,62 +190,66 @@ impl Session {
         let inputs = &machine.document().inputs;
         let workspace = Path::new(&self.settings.site.workspace);
         let look = || {
-            let cache = self.following.cache.clone().unwrap_or_else(|| {
-                // Nothing is kept there, so each look reads everything.
-                DigestCache::below(Path::new("/nonexistent"))
-            });
-            Inputs::new(workspace, &inputs.root, &inputs.ignore)?.digest(&cache)
+            let nothing_kept = DigestCache::none();
+            let cache = self.following.cache.as_ref().unwrap_or(&nothing_kept);
+            Inputs::new(workspace, &inputs.root, &inputs.ignore)?.digest(cache)
         };
         look().map_err(|error| error.to_string())
     }
 
-    /// Takes note of the arguments that an admitted call runs with.
-    pub(super) fn admitted(&mut self, id: CallId, arguments: &Value) {
-        if self.state.run.is_some() {
-            let arguments = arguments.as_object().cloned().unwrap_or_default();
-            self.following.admitted.insert(id, arguments);
-        }
+    /// Takes note of what an admitted call runs with, and on.
+    pub(super) fn admitted(&mut self, id: CallId, tool: &ToolName, arguments: &Value) {
+        let Some(machine) = self.state.run.as_ref().and_then(|_| self.machine()) else { return };
+        let workspace = Path::new(&self.settings.site.workspace);
+        let reports = machine.reads(tool.as_str()).into_iter();
+        let reports = reports.map(|path| (path.to_owned(), stamp_of(workspace, path)));
+        let admitted = Admitted {
+            arguments: arguments.as_object().cloned().unwrap_or_default(),
+            before: self.following.seen.clone(),
+            reports: reports.collect(),
+        };
+        self.following.admitted.insert(id, admitted);
     }
 
     /// What a procedure wants to know of call `id`, which has just ended.
     pub(super) fn witness(&mut self, id: CallId) -> Option<Box<Witness>> {
-        let arguments = self.following.admitted.remove(&id)?;
-        let call = self.state.pending.get(&id)?;
+        let Admitted { arguments, before, reports } = self.following.admitted.remove(&id)?;
+        let tool = self.state.pending.get(&id)?.tool.to_string();
         let machine = self.machine()?.clone();
-        let (tool, since) = (call.tool.to_string(), call.at);
-        let workspace = PathBuf::from(&self.settings.site.workspace);
-        let files = machine
-            .reads(&tool)
-            .into_iter()
-            .map(|path| (path.to_owned(), report(&workspace, path, since)));
+        let workspace = Path::new(&self.settings.site.workspace);
+        let files = reports.into_iter().map(|(path, before)| {
+            let text = report(workspace, &path, before);
+            (path, text)
+        });
         let files = files.collect();
-        let after = self.see(&machine);
-        let changed = match (&self.following.seen, &after) {
+        let after = Arc::new(self.see(&machine));
+        let (changed, unseen) = match (before.as_deref(), &*after) {
             (Some(Ok(before)), Ok(after)) => {
-                // A pattern that cannot be read allows nothing.
-                let allowed = machine.writes(&tool);
-                let allowed: Vec<String> = allowed.into_iter().map(str::to_owned).collect();
-                let allowed = touch::compile(&allowed).unwrap_or_else(|_| Gitignore::empty());
-                let all = differences(before, after);
-                let is_allowed =
-                    |path: &Path| allowed.matched_path_or_any_parents(path, false).is_ignore();
-                let strange = all.filter(|change| !is_allowed(&change.path));
-                strange.take(CHANGES).map(|change| change.to_string()).collect()
+                let of_checkpoint = |(name, allowed): (&str, &[String])| {
+                    // A pattern that cannot be read allows nothing.
+                    let allowed = touch::compile(allowed).unwrap_or_else(|_| Gitignore::empty());
+                    let is_allowed =
+                        |path: &Path| allowed.matched_path_or_any_parents(path, false).is_ignore();
+                    let strange = differences(before, after).filter(|one| !is_allowed(&one.path));
+                    let strange = strange.take(CHANGES).map(|one| one.to_string());
+                    (name.to_owned(), strange.collect())
+                };
+                (machine.writes(&tool).into_iter().map(of_checkpoint).collect(), None)
             }
-            // What was not seen before cannot be compared.
-            _ => Vec::new(),
+            (Some(Err(why)), _) | (_, Err(why)) => (BTreeMap::new(), Some(why.clone())),
+            (None, Ok(_)) => (BTreeMap::new(), Some("it was not looked at before".to_owned())),
         };
         let inputs = digest(Some(&after));
         self.following.seen = Some(after);
-        Some(Box::new(Witness { arguments, files, changed, inputs }))
+        Some(Box::new(Witness { arguments, files, changed, unseen, inputs }))
     }
 
     /// Where a checkpoint waits for a person whose answer would count, asks whoever can be asked at once.
     pub(super) fn answer_waiting(&mut self, applied: Applied) -> Result<Reply, RuntimeError> {
-        if let Some(ask) = &applied.waits
-            && self.settings.procedures.same_uid
-        {
-            self.settle_ask(ask)?;
+        if self.settings.procedures.same_uid {
+            for ask in &applied.waits {
+                self.settle_ask(ask)?;
+            }
         }
         Ok(applied.reply)
     }
@@ -232,14 +258,24 @@ impl Session {
 /// Changes that a witness names: the first says what is wrong, the others how much.
 const CHANGES: usize = 100;
 
-fn digest(seen: Option<&Result<InputsDigest, String>>) -> Option<Digest> {
+fn digest(seen: Option<&Seen>) -> Option<Digest> {
     seen?.as_ref().ok().map(|seen| seen.digest)
 }
 
-/// What stands in the file `path` of the workspace, where the call that began at `since` wrote it.
-fn report(workspace: &Path, path: &str, since: Timestamp) -> Result<String, String> {
-    let file = crate::inside::inside(workspace, path)
-        .ok_or_else(|| "it lies outside of the workspace".to_owned())?;
+/// The file `path` of the workspace.
+fn file_of(workspace: &Path, path: &str) -> Result<PathBuf, String> {
+    crate::inside::inside(workspace, path)
+        .ok_or_else(|| "it lies outside of the workspace".to_owned())
+}
+
+fn stamp_of(workspace: &Path, path: &str) -> Option<Stamp> {
+    let about = std::fs::metadata(file_of(workspace, path).ok()?).ok()?;
+    Some((about.dev(), about.ino(), about.ctime(), about.ctime_nsec(), about.len()))
+}
+
+/// What stands in the file `path` of the workspace, where the call wrote it that found it as `before`.
+fn report(workspace: &Path, path: &str, before: Option<Stamp>) -> Result<String, String> {
+    let file = file_of(workspace, path)?;
     let about = std::fs::metadata(&file).map_err(|error| error.to_string())?;
     if !about.is_file() {
         return Err("it is no file".to_owned());
@@ -247,18 +283,11 @@ fn report(workspace: &Path, path: &str, since: Timestamp) -> Result<String, Stri
     if about.len() > REPORT_BYTES {
         return Err(format!("it is larger than {REPORT_BYTES} bytes"));
     }
-    let written =
-        about.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    let written = written.and_then(|at| i64::try_from(at.as_millis()).ok()).unwrap_or_default();
-    // Clocks of files tick in steps.
-    if written.saturating_add(FILE_CLOCK_MS) < since.0 {
+    if stamp_of(workspace, path) == before {
         return Err("this run did not write it".to_owned());
     }
     std::fs::read_to_string(&file).map_err(|error| error.to_string())
 }
-
-/// The step of a file system's clock.
-const FILE_CLOCK_MS: i64 = 20;
 
 /// The statement in `envelope`, if the key that its checkpoint names signed it.
 fn statement(machine: &Machine, envelope: &Envelope) -> Result<Statement, (&'static str, String)> {

@@ -605,7 +605,7 @@ impl Session {
         let applied = self.apply_asking(&Command::Call { origin, tool, arguments, targets })?;
         Ok(match (applied.ticket, applied.ask) {
             (Some(ticket), _) => {
-                self.admitted(ticket.id(), ticket.arguments());
+                self.admitted(ticket.id(), ticket.tool(), ticket.arguments());
                 Admission::Admitted(ticket)
             }
             (None, Some(ask)) => Admission::Asked(Box::new(ask)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use concertina_core::session::Pin;
 use concertina_format::config::Exec;
-use concertina_format::results::STANDARD_ERROR;
+use concertina_format::results::{STANDARD_ERROR, holds_standard_error};
 use concertina_types::canonical_json;
 use serde_json::Value;
 
@@ -127,7 +127,9 @@ pub(super) fn run(invocation: &Invocation, executor: &dyn Executor, cancel: &Can
         Ok(done) => {
             let mut output = String::from_utf8_lossy(&done.stdout).into_owned();
             let errors = String::from_utf8_lossy(&done.stderr);
-            if !errors.trim().is_empty() {
+            // Where the program printed that line itself, ours stands there in any case: two of them are no output
+            // whose end is known, and one that a program printed alone would be taken for ours.
+            if !errors.trim().is_empty() || holds_standard_error(&output) {
                 if !output.is_empty() && !output.ends_with('\n') {
                     output.push('\n');
                 }

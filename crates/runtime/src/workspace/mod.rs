@@ -219,15 +219,12 @@ impl Workspace {
             let found = Diagnostic::new("PROCEDURE_UNSOUND", Severity::Error, why.clone());
             loaded
                 .findings
-                .push((path.clone(), found.help("repair it; until then nothing follows it")));
+                .push((path.clone(), found.help("repair it; until then only tools that are safe run outside of the other procedures")));
         }
-        settings.procedures = concertina_core::session::Procedures {
-            gated: procedures.gated(),
-            always: loaded.config.procedures.always.is_some(),
-            same_uid: loaded.config.procedures.same_uid_approvals,
-        };
+        let said = &loaded.config.procedures;
+        settings.procedures = procedures.settings(said.always.is_some(), said.same_uid_approvals);
         // What holds a session to its steps is not for its tools to write.
-        let held = procedures.known.values().map(|file| file.path.to_string_lossy().into_owned());
+        let held = procedures.files().map(|path| path.to_string_lossy().into_owned());
         settings.site.unwritable.extend(held);
         let is_limited = options.only_workspace || !options.roots.is_empty();
         let around =

@@ -7,7 +7,7 @@ use concertina_format::config::ConfigOrigin;
 use concertina_types::{Diagnostic, Digest, Severity};
 
 use super::Workspace;
-use crate::doctor::{Mention, ServerState, Whose, configured};
+use crate::doctor::{Mention, ServerState, Whose, configured, is_client, reads};
 use crate::settings::{command_files, with_files};
 use crate::trust::Standing;
 use crate::upstream::{Definition, Definitions, Described, Unusable, Variables};
@@ -99,6 +99,32 @@ impl Workspace {
             });
             self.add(all, definition, (name, &location));
         }
+    }
+
+    /// The names of the servers that a client reaches by itself, too, since its own settings name them: `client` by the
+    /// name that `concertina doctor` gives it, any client where that is none of those.
+    pub fn shared_servers(
+        &self,
+        client: Option<&str>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<String> {
+        let ours = self.definitions(variable).servers;
+        let found = configured(&self.around, Whose { clients: true, person: true });
+        let is_known = client.is_some_and(is_client);
+        let theirs = found.mentions.iter().filter(|(by, mention)| {
+            mention.state != ServerState::Off
+                && (!is_known || client.is_some_and(|client| reads(client, by)))
+        });
+        let theirs: Vec<_> = theirs
+            .filter_map(|(by, mention)| {
+                let variables =
+                    Variables { variable, workspace: &self.root, bare: *by == "gemini" };
+                let described = Described::client(&mention.transport, &mention.value);
+                described.reach(&variables, |path| Ok(self.root.join(path))).ok()
+            })
+            .collect();
+        let shared = ours.into_iter().filter(|server| theirs.contains(&server.reach));
+        shared.map(|server| server.name).collect()
     }
 
     fn add(

@@ -37,6 +37,7 @@ fn receipt() -> Receipt {
         ]),
         inputs_digest: Some(Digest::of(b"tree")),
         proves: vec!["test.ok".to_owned()],
+        refuses: Vec::new(),
         issuer: "executor".to_owned(),
         assurance: Separation::SameUid,
         tier: None,

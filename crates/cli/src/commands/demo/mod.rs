@@ -3,13 +3,14 @@
 mod stage;
 
 use concertina_core::procedure::{Demand, Machine, judge};
-use concertina_core::session::{Standing, claims};
+use concertina_core::session::{Claimable, Standing, claims};
 use concertina_runtime::agent::{Agent, Silent};
 use concertina_runtime::audit::{About, Told, account};
 use concertina_runtime::llm::script::Script;
+use concertina_runtime::receipts::issued;
 use concertina_runtime::{Cancel, RuntimeError, Session, Workspace};
 use concertina_store::{Against, Audit, Keyring};
-use concertina_types::{ApprovalScope, Fact, Means, SignedReceipt, ToolName};
+use concertina_types::{ApprovalScope, Means, SignedReceipt, ToolName};
 use serde_json::{Value, json};
 
 use crate::args::DemoArgs;
@@ -144,12 +145,13 @@ impl Play<'_> {
     /// Brings receipts that are old, of another run, or changed.
     fn receipts_that_do_not_count(&mut self) -> Result<Vec<Rejected>, CliError> {
         self.begin("Receipts that do not count: an old one, one of another run, a forged one")?;
-        let old = receipts(&self.session)?.into_iter().find(|one| one.receipt.tool == "test");
+        let old =
+            issued(&self.session.events()?).into_iter().find(|one| one.receipt.tool == "test");
         // Another run of the same procedure, on the very same files.
         let mut other = self.stage.session(&mut self.workspace)?;
         let origin = concertina_core::session::Origin::user();
         other.call(&self.workspace, origin, "lint", json!({}), &Cancel::default())?;
-        let copied = receipts(&other)?.into_iter().next();
+        let copied = issued(&other.events()?).into_iter().next();
         let (Some(old), Some(copied)) = (old, copied) else { return Err(failed("no receipt")) };
         let mut forged = old.clone();
         forged.receipt.inputs_digest = self.session.state().run.as_ref().and_then(|run| run.inputs);
@@ -231,13 +233,17 @@ impl Play<'_> {
         let events = self.session.events()?;
         let tools: Vec<ToolName> =
             self.session.snapshot().tools.iter().map(|tool| tool.name.clone()).collect();
-        let claims = claims(&events, &|blob| self.session.text(blob).ok(), &tools);
+        let claims = claims(
+            &events,
+            &|blob| self.session.text(blob).ok(),
+            Claimable { tools: &tools, procedures: &[] },
+        );
         let unbacked = claims.iter().filter(|claim| claim.standing != Standing::Backed).count();
-        let receipts = receipts(&self.session)?;
+        let receipts = issued(&events);
         self.begin("The audit")?;
         let in_order = if ok { "in order" } else { "changed" };
         let text = format!(
-            "{} in {}: {in_order}; {} signed; {} that a tool ran, of which nothing is in the log",
+            "{} in {}: {in_order}; {} signed; {} of the agent that nothing in the log backs",
             count(usize::try_from(records).unwrap_or(usize::MAX), "record"),
             count(verdicts.len(), "log"),
             count(receipts.len(), "receipt"),
@@ -318,16 +324,6 @@ impl Play<'_> {
     fn out_line(&mut self, text: &str) -> Result<(), CliError> {
         if self.out.is_json() { Ok(()) } else { self.out.line(text) }
     }
-}
-
-/// The receipts of a session, in order.
-fn receipts(session: &Session) -> Result<Vec<SignedReceipt>, CliError> {
-    let events = session.events()?.into_iter();
-    let receipts = events.filter_map(|event| match event.fact {
-        Fact::ReceiptIssued { receipt, .. } => Some(*receipt),
-        _ => None,
-    });
-    Ok(receipts.collect())
 }
 
 /// The demo did not go as it has to.

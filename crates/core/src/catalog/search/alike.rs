@@ -55,3 +55,11 @@ impl Alike {
         self.0.get(stem).map(AsRef::as_ref).unwrap_or_default()
     }
 }
+
+/// What people whose script has no blanks say for the word with the stem `stem`.
+pub(super) fn translations(stem: &str) -> Vec<&'static str> {
+    let stems = Stems::new();
+    let lines = THESAURUS.lines().filter(|line| !line.starts_with('#'));
+    let groups = lines.filter(|line| line.split(' ').any(|word| stems.stem(word) == stem));
+    groups.flat_map(|line| line.split(' ').filter(|word| !word.is_ascii())).collect()
+}

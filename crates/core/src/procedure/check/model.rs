@@ -10,7 +10,9 @@
 //! - people and webhooks may prove and refuse at any time, whether or not a guard waits for them;
 //! - where `on_fail` allows several failures, each of them may be the last.
 //!
-//! One call runs at a time, and its result arrives in the state in which it was called.
+//! One call runs at a time, and its result arrives in the state in which it was called: a session keeps whatever writes
+//! away from a call that a guard opened, and a result counts only in the passage through a state in which its call
+//! began.
 
 use concertina_format::procedure::{
     Age, Checkpoint, Exit, Issuer, OnFail, Procedure, ShownTool, State,

@@ -54,7 +54,15 @@ impl<'a> Deciding<'a> {
         let request = format!("call {name}");
         let tool = match self.callable(self.state, name) {
             Ok(tool) => tool,
-            Err(refusal) => return self.refuse(origin, request, refusal.of_tool(name)),
+            Err(refusal) => {
+                let refusal = refusal.of_tool(name);
+                // What a person could open at once is asked, not refused.
+                self.decision.ask = self.question_before(name, &refusal);
+                if self.decision.ask.is_none() {
+                    self.refuse(origin, request, refusal);
+                }
+                return;
+            }
         };
         let name = tool.name.clone();
         let arguments =
@@ -161,6 +169,9 @@ impl<'a> Deciding<'a> {
         wanted: Wanted,
         question: Option<Question>,
     ) -> Result<(), Refusal> {
+        if let Some(refusal) = self.collision(&wanted.tool, wanted.writes) {
+            return Err(refusal.of_tool(&wanted.tool));
+        }
         let consent = question.map_or(Consent::None, |Question { action, why, otherwise }| {
             self.consent(origin, &action, &why, otherwise)
         });
@@ -309,7 +320,7 @@ impl<'a> Deciding<'a> {
 
 impl Deciding<'_> {
     /// Takes what came of a call into the procedure that is followed; gives what is said of that.
-    fn proceed(
+    pub(super) fn proceed(
         &mut self,
         call: &PendingCall,
         outcome: &CallOutcome,
@@ -319,9 +330,9 @@ impl Deciding<'_> {
         if self.state.run.is_none() {
             return String::new();
         }
-        self.receipt_of_call(call, outcome, output, seen);
+        let late = self.receipt_of_call(call, outcome, output, seen);
         self.advance();
-        self.progress().map(|text| text + "\n").unwrap_or_default()
+        self.progress(late).map(|text| text + "\n").unwrap_or_default()
     }
 }
 

@@ -199,15 +199,21 @@ impl Deciding<'_> {
 
     /// A command of a skill ended: its output goes into the text of the skill, not into an answer.
     pub(super) fn settle(&mut self, id: CallId, outcome: CallOutcome, output: &str, held: Held) {
-        let Some(call) = self.state.pending.get(&id) else { return };
+        let Some(call) = self.state.pending.get(&id).cloned() else { return };
+        let mut held = held;
+        let witness = held.witness.take();
         let held = self.kept_from(&call.tool, held);
+        let output = &*self.world.redactor.redact(output);
         let outcome = match outcome {
             CallOutcome::Done { exit, dropped, .. } => {
                 CallOutcome::Done { exit, output: self.keep(output), dropped }
             }
             other => other,
         };
-        self.fact(Actor::Tool, Fact::CallFinished { id, outcome, held });
+        let finished = Fact::CallFinished { id, outcome: outcome.clone(), held: held.clone() };
+        self.fact(Actor::Tool, finished);
+        // What is said of the step has no place in the text of a skill; the card tells it.
+        self.proceed(&call, &outcome, output, (held, witness));
     }
 }
 

@@ -82,6 +82,7 @@ impl Deciding<'_> {
             why: why.text.clone(),
             phrase: action.phrase.clone(),
             widens: otherwise.code != "APPROVAL_NEEDED",
+            checkpoint: None,
             otherwise,
         });
         Consent::Asked
@@ -107,7 +108,8 @@ impl Deciding<'_> {
     ) {
         let request = format!("approve {id}");
         let origin = Origin::user();
-        let Some(approval) = self.state.approvals.get(id).filter(|one| one.is_open(self.now))
+        let known = self.state.approvals.get(id);
+        let Some(approval) = known.filter(|one| one.is_open(self.now) || one.can_turn(self.now))
         else {
             let refusal = self.unanswerable(id);
             return self.refuse(&origin, request, refusal);
@@ -131,7 +133,7 @@ impl Deciding<'_> {
         let (key, approval, means) = (approval.key, approval.clone(), by.means);
         self.fact(Actor::User, Fact::ApprovalGiven { id: id.to_owned(), key, scope, by });
         if let Some(checkpoint) = checkpoint {
-            self.receipt_of_person(&approval, &checkpoint, true, means);
+            self.receipt_of_person((id, &approval), &checkpoint, true, means);
         }
     }
 
@@ -142,7 +144,7 @@ impl Deciding<'_> {
             let means = by.means;
             self.fact(Actor::User, Fact::ApprovalRefused { id: id.to_owned(), by });
             if let Some(checkpoint) = &approval.checkpoint {
-                self.receipt_of_person(&approval, checkpoint, false, means);
+                self.receipt_of_person((id, &approval), checkpoint, false, means);
             }
             return;
         }

@@ -15,7 +15,7 @@ use super::super::state::State;
 use super::super::world::World;
 use super::Decision;
 use crate::context::disarm;
-use crate::procedure::Machine;
+use crate::procedure::{Machine, Run, follow};
 
 pub(super) struct Deciding<'a> {
     pub(super) state: &'a State,
@@ -25,6 +25,8 @@ pub(super) struct Deciding<'a> {
     turn: u32,
     /// Procedures that begin with this decision.
     pub(super) machines: Vec<Machine>,
+    /// The run of a procedure, as what was decided so far leaves it.
+    run: Cow<'a, Option<Run>>,
     /// Texts that are not kept as they came.
     moved: Moved,
     pub(super) decision: Decision,
@@ -34,7 +36,13 @@ impl<'a> Deciding<'a> {
     pub(super) fn new(state: &'a State, world: &'a World<'a>, now: Timestamp) -> Self {
         let (step, turn) = (state.step, state.turn);
         let (moved, decision) = (Moved::new(), Decision::default());
-        Self { state, world, now, step, turn, machines: Vec::new(), moved, decision }
+        let (machines, run) = (Vec::new(), Cow::Borrowed(&state.run));
+        Self { state, world, now, step, turn, machines, run, moved, decision }
+    }
+
+    /// The run of a procedure as it is after what was decided so far.
+    pub(super) fn run(&self) -> Option<&Run> {
+        self.run.as_ref().as_ref()
     }
 
     pub(super) fn into_decision(self) -> Decision {
@@ -65,6 +73,11 @@ impl<'a> Deciding<'a> {
         }
     }
 
+    /// How many events were decided so far.
+    pub(super) fn drafted(&self) -> u64 {
+        u64::try_from(self.decision.drafts.len()).unwrap_or(u64::MAX)
+    }
+
     /// Adds an event.
     pub(super) fn fact(&mut self, actor: Actor, fact: Fact) {
         // What cannot be said without a secret is not said: an intent that is missing admits nothing.
@@ -75,6 +88,14 @@ impl<'a> Deciding<'a> {
         match fact {
             Fact::TaskGiven { .. } => self.step += 1,
             Fact::TurnStarted {} => self.turn += 1,
+            Fact::ProcedureStarted { .. }
+            | Fact::ProcedureObserved { .. }
+            | Fact::ReceiptIssued { .. }
+            | Fact::ProcedureMoved { .. }
+            | Fact::ProcedureLeft { .. } => {
+                let event = self.state.seq + 1 + self.drafted();
+                follow(self.run.to_mut(), &fact, event);
+            }
             _ => {}
         }
         // What follows in one decision is caused by what the decision was made on.

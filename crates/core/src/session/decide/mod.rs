@@ -37,8 +37,8 @@ pub struct Decision {
     /// The question that a person has to answer before the request can be met. Then there is no answer
     /// yet: the same command is given again once they did, or the request is refused.
     pub ask: Option<Ask>,
-    /// The question about a checkpoint that is open now; nothing waits for its answer but the procedure.
-    pub waits: Option<Ask>,
+    /// Questions about checkpoints that were asked with it; nothing waits for the answers but the procedure.
+    pub waits: Vec<Ask>,
     /// What the model was shown of the index without having asked.
     pub shown: Option<String>,
     /// The call to run once the events are in the log.

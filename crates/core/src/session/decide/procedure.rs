@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use concertina_format::procedure::{Checkpoint, Issuer};
+use concertina_format::results::{STANDARD_ERROR, holds_standard_error};
 use concertina_types::{
     Actor, CallOutcome, Digest, Fact, FieldValue, Means, RECEIPT_VERSION, Receipt, Separation,
     SessionMode, Severity, SignedReceipt, Subject, Timestamp, ToolName, canonical_json,
@@ -17,10 +18,10 @@ use super::super::approval::{Action, Answered, Approval, Ask};
 use super::super::command::{Origin, Statement, Witness};
 use super::super::commands;
 use super::super::state::PendingCall;
-use super::super::task::card_of;
+use super::super::task::{card_of, deciding_run};
 use super::draft::Deciding;
 use crate::context::block;
-use crate::procedure::{Finding, Machine, Moment, Produced, Run, WEBHOOK, check, follow, unmet};
+use crate::procedure::{Finding, Machine, Moment, Produced, Run, WEBHOOK, check, unmet};
 
 /// What a run of a program counts as that did not come to its end.
 const DID_NOT_END: i64 = -1;
@@ -37,22 +38,11 @@ struct About<'s> {
     assurance: Separation,
     tier: Option<String>,
     nonce: Option<String>,
-    state: String,
 }
 
 impl Deciding<'_> {
-    /// The run as it is after what was decided so far.
-    fn run(&self) -> Option<Run> {
-        let mut run = self.state.run.clone();
-        for (event, draft) in (self.state.seq + 1..).zip(&self.decision.drafts) {
-            follow(&mut run, &draft.fact, event);
-        }
-        run
-    }
-
     fn moment(&self) -> Moment {
-        let drafted = u64::try_from(self.decision.drafts.len()).unwrap_or(u64::MAX);
-        Moment { now: self.now, event: self.state.seq.saturating_add(drafted) }
+        Moment { now: self.now, event: self.state.seq.saturating_add(self.drafted()) }
     }
 
     /// The procedure of `run`: one that the world knows, or one that begins with this decision.
@@ -64,10 +54,10 @@ impl Deciding<'_> {
     /// Follows a procedure.
     pub(super) fn follow(&mut self, origin: &Origin, texts: Vec<String>, inputs: Option<Digest>) {
         let request = "follow a procedure";
-        if let Some(run) = self.state.run.as_ref().filter(|run| !run.ended) {
+        if let Some(run) = deciding_run(self.state, self.world) {
+            let (what, state) = (if run.ended { "stopped" } else { "is" }, &run.state);
             let text = format!(
-                "this session follows a procedure already, and is in step {}; a person can leave it: concertina sop leave",
-                run.state
+                "this session follows a procedure already, and {what} in step {state}; a person can leave it: concertina sop leave"
             );
             return self.refuse(origin, request, Refusal::new("PROCEDURE_UNDER_WAY", text));
         }
@@ -186,7 +176,7 @@ impl Deciding<'_> {
     }
 
     fn observe_inputs(&mut self, inputs: Option<Digest>) {
-        let Some(run) = self.run() else { return };
+        let Some(run) = self.run().cloned() else { return };
         let Some(machine) = self.machine(&run) else { return };
         let inputs = if machine.binds() { inputs } else { run.inputs };
         let expired = machine.expired(&run, self.moment());
@@ -196,21 +186,29 @@ impl Deciding<'_> {
         }
     }
 
-    /// Issues the receipt of a call that ended, where it is part of the run.
+    /// Issues the receipt of a call that ended, where it is part of the run. One that began in an earlier step says
+    /// nothing in this one: what opens this step has to be done in it.
     pub(super) fn receipt_of_call(
         &mut self,
         call: &PendingCall,
         outcome: &CallOutcome,
         output: &str,
         (tier, witness): (Option<String>, Option<Box<Witness>>),
-    ) {
-        let Some(witness) = witness else { return };
+    ) -> Option<String> {
+        let witness = witness?;
         self.observe_inputs(witness.inputs);
-        let Some(run) = self.run() else { return };
-        let Some(machine) = self.machine(&run) else { return };
-        // What began in another run, or before this one, proves nothing in it.
-        let Some((_, state)) = call.within.clone().filter(|(id, _)| *id == run.id) else { return };
+        let run = self.run()?.clone();
+        let machine = self.machine(&run)?;
         let tool = call.tool.as_str();
+        let within = call.within.as_ref();
+        if within.is_none_or(|(id, entered)| *id != run.id || *entered != run.entered) {
+            let text = || {
+                format!("{tool} began before this step, so it proves nothing in it; run it again")
+            };
+            return machine.document().decides(tool).then(text);
+        }
+        let entry = self.world.snapshot.tool(&call.tool);
+        let from_server = entry.is_some_and(|entry| entry.server.is_some());
         let (exit, finding) = match outcome {
             CallOutcome::Done { exit, dropped, .. } => {
                 let produced = Produced {
@@ -219,17 +217,25 @@ impl Deciding<'_> {
                     is_cut: *dropped > 0,
                     files: &witness.files,
                     changed: &witness.changed,
+                    unseen: witness.unseen.as_deref(),
                 };
-                (i64::from(*exit), machine.judge(tool, &witness.arguments, produced))
+                let finding = if from_server && holds_standard_error(output) {
+                    // A server has one stream, so it is the server that wrote this.
+                    let why = format!(
+                        "the output holds the line `{STANDARD_ERROR}`, by which streams are told apart"
+                    );
+                    machine.judge_failed(tool, &witness.arguments, &why)
+                } else {
+                    machine.judge(tool, &witness.arguments, produced)
+                };
+                (i64::from(*exit), finding)
             }
             CallOutcome::Failed { code, message } => {
                 let why = format!("{code}: {message}");
                 (DID_NOT_END, machine.judge_failed(tool, &witness.arguments, &why))
             }
-            CallOutcome::Unknown => return,
+            CallOutcome::Unknown => return None,
         };
-        let entry = self.world.snapshot.tool(&call.tool);
-        let from_server = entry.is_some_and(|entry| entry.server.is_some());
         let arguments = canonical_json(&Value::Object(witness.arguments));
         let about = About {
             tool,
@@ -242,9 +248,26 @@ impl Deciding<'_> {
             assurance: self.separation(),
             tier,
             nonce: None,
-            state,
         };
         self.issue(&machine, &run, about, finding);
+        None
+    }
+
+    /// Why `tool` cannot run beside what runs now: a tool that waits for a guard is opened by the work as it is, so
+    /// nothing may change that meanwhile.
+    pub(super) fn collision(&self, tool: &ToolName, writes: bool) -> Option<Refusal> {
+        let run = self.run().filter(|run| !run.ended)?;
+        let machine = self.machine(run)?;
+        let is_guarded = |tool: &ToolName| machine.is_guarded(run, tool.as_str());
+        let collides = |call: &PendingCall| {
+            is_guarded(tool) && call.writes || writes && is_guarded(&call.tool)
+        };
+        let (id, call) = self.state.pending.iter().find(|(_, call)| collides(call))?;
+        let text = format!(
+            "tool:{tool} waits in step {}: call {id} of {} has not ended, and what a guard opens on must not change meanwhile",
+            run.state, call.tool
+        );
+        Some(Refusal::new("STEP_WAITS", text).by(format!("procedure {}", machine.document().name)))
     }
 
     fn separation(&self) -> Separation {
@@ -265,14 +288,17 @@ impl Deciding<'_> {
         let decided = finding.decided.into_iter();
         let decided: BTreeMap<String, Option<String>> =
             decided.map(|(name, why)| (name, why.map(|why| self.redacted(why)))).collect();
-        let proves = decided.iter().filter(|(_, why)| why.is_none());
+        let named = |is_proven: bool| {
+            let wanted = decided.iter().filter(|(_, why)| why.is_none() == is_proven);
+            wanted.map(|(name, _)| name.clone()).collect()
+        };
         let receipt = Receipt {
             v: RECEIPT_VERSION,
             run: run.id.clone(),
             session,
             procedure: machine.document().name.clone(),
             procedure_digest: machine.digest(),
-            state: about.state,
+            state: run.state.clone(),
             seq: run.receipts + 1,
             prev: run.last,
             tool: about.tool.to_owned(),
@@ -282,7 +308,8 @@ impl Deciding<'_> {
             ended: self.now.max(about.started),
             exit: about.exit,
             outputs_digest: about.outputs,
-            proves: proves.map(|(name, _)| name.clone()).collect(),
+            proves: named(true),
+            refuses: named(false),
             parsed,
             inputs_digest: run.inputs,
             issuer: about.issuer,
@@ -298,7 +325,7 @@ impl Deciding<'_> {
     /// Takes every step that is due, and asks people for what only they can prove.
     pub(super) fn advance(&mut self) {
         let mut passed: Vec<String> = Vec::new();
-        while let Some(run) = self.run().filter(|run| !run.ended) {
+        while let Some(run) = self.run().filter(|run| !run.ended).cloned() {
             let Some(machine) = self.machine(&run) else { return };
             let moment = self.moment();
             let Some(due) = machine.next(&run, moment) else { break };
@@ -341,7 +368,7 @@ impl Deciding<'_> {
     }
 
     fn ask_people(&mut self) {
-        let Some(run) = self.run().filter(|run| !run.ended) else { return };
+        let Some(run) = self.run().filter(|run| !run.ended).cloned() else { return };
         let Some(machine) = self.machine(&run) else { return };
         let moment = self.moment();
         for checkpoint in machine.waits_for_people(&run, moment) {
@@ -362,17 +389,33 @@ impl Deciding<'_> {
                 action: self.keep(text.clone()),
                 phrase: None,
                 code: "CHECKPOINT".to_owned(),
-                why: format!("procedure {} waits for it", machine.document().name),
+                why: waits_for(&machine),
                 checkpoint: Some(checkpoint.name.clone()),
             };
             self.fact(Actor::System, fact);
-            let why = format!("procedure {} waits for it", machine.document().name);
-            let otherwise = Refusal::new("APPROVAL_NEEDED", why.clone());
-            let request = action.request;
-            let ask =
-                Ask { id, key, request, action: text, why, phrase: None, widens: false, otherwise };
-            self.decision.waits = Some(ask);
+            let otherwise = Refusal::new("APPROVAL_NEEDED", waits_for(&machine));
+            self.decision.waits.push(ask_about(id, action, checkpoint, &machine, otherwise));
         }
+    }
+
+    /// The question that stands before `tool`, where all else is proven and a person who can be asked here may answer
+    /// it.
+    pub(super) fn question_before(&self, tool: &ToolName, otherwise: &Refusal) -> Option<Ask> {
+        if !self.world.settings.procedures.same_uid {
+            return None;
+        }
+        let run = self.run().filter(|run| !run.ended)?;
+        let machine = self.machine(run)?;
+        let waiting = machine.people_before(run, tool.as_str(), self.moment());
+        waiting.into_iter().find_map(|checkpoint| {
+            let action = question(&machine, run, checkpoint)?;
+            let key = action.key();
+            let mut known = self.state.approvals.iter();
+            let (id, _) = known.find(|(_, one)| {
+                one.key == key && one.checkpoint.is_some() && one.is_open(self.now)
+            })?;
+            Some(ask_about(id.clone(), action, checkpoint, &machine, otherwise.clone()))
+        })
     }
 
     /// Why the answer of a person to the question about `checkpoint` does not count, where it does not.
@@ -382,7 +425,7 @@ impl Deciding<'_> {
         checkpoint: &str,
         by: Means,
     ) -> Option<Refusal> {
-        let run = self.run().filter(|run| !run.ended);
+        let run = self.run().filter(|run| !run.ended).cloned();
         let machine = run.as_ref().and_then(|run| self.machine(run));
         let (Some(run), Some(machine)) = (run, machine) else {
             let text = "the procedure that asked it is not followed any more";
@@ -406,16 +449,18 @@ impl Deciding<'_> {
     /// A person said yes or no about `checkpoint`.
     pub(super) fn receipt_of_person(
         &mut self,
-        approval: &Approval,
+        (id, approval): (&str, &Approval),
         checkpoint: &str,
         yes: bool,
         by: Means,
     ) {
-        let Some(run) = self.run() else { return };
+        let Some(run) = self.run().cloned() else { return };
         let Some(machine) = self.machine(&run) else { return };
         let Some(asked) = machine.document().checkpoint(checkpoint) else { return };
         let Issuer::Human { role, .. } = &asked.issuer else { return };
-        let why_not = (!yes).then(|| "a person said no".to_owned());
+        let why_not = (!yes).then(|| {
+            format!("a person said no; whoever changes their mind: concertina approve grant {id}")
+        });
         let finding = Finding {
             parsed: BTreeMap::from([("approved".to_owned(), yes.into())]),
             decided: BTreeMap::from([(checkpoint.to_owned(), why_not)]),
@@ -431,7 +476,6 @@ impl Deciding<'_> {
             assurance: separation_of(by),
             tier: None,
             nonce: None,
-            state: run.state.clone(),
         };
         self.issue(&machine, &run, about, finding);
         self.advance();
@@ -442,7 +486,7 @@ impl Deciding<'_> {
         let origin = Origin::user();
         let request = format!("state {}", statement.checkpoint);
         let no = |code: &str, text: String| Refusal::new(code, text);
-        let run = self.run().filter(|run| !run.ended);
+        let run = self.run().filter(|run| !run.ended).cloned();
         let machine = run.as_ref().and_then(|run| self.machine(run));
         let (Some(run), Some(machine)) = (run, machine) else {
             let refusal = no("NO_PROCEDURE", "this session follows no procedure".to_owned());
@@ -489,7 +533,6 @@ impl Deciding<'_> {
                     assurance: Separation::Remote,
                     tier: None,
                     nonce: Some(statement.nonce),
-                    state: run.state.clone(),
                 };
                 self.issue(&machine, &run, about, finding);
                 return self.advance();
@@ -500,7 +543,7 @@ impl Deciding<'_> {
 
     /// What changed in the procedure with this decision, for whoever asked: why a check proved nothing, and where
     /// nobody composes the context for them, where the task stands now.
-    pub(super) fn progress(&self) -> Option<String> {
+    pub(super) fn progress(&self, late: Option<String>) -> Option<String> {
         let refused = self.decision.drafts.iter().filter_map(|draft| match &draft.fact {
             Fact::ReceiptIssued { decided, .. } => Some(decided),
             _ => None,
@@ -508,8 +551,8 @@ impl Deciding<'_> {
         let refused = refused.flatten().filter_map(|(name, why)| {
             why.as_ref().map(|why| format!("{name} is not proven: {why}"))
         });
-        let mut lines: Vec<String> = refused.collect();
-        let run = self.run()?;
+        let mut lines: Vec<String> = late.into_iter().chain(refused).collect();
+        let run = self.run()?.clone();
         if self.state.mode == SessionMode::Blind && self.state.run.as_ref() != Some(&run) {
             let machine = self.machine(&run)?;
             let world = self.world;
@@ -521,6 +564,30 @@ impl Deciding<'_> {
 
 /// Names in one line of what is said of a step.
 const CARD_NAMES: usize = 8;
+
+fn waits_for(machine: &Machine) -> String {
+    format!("procedure {} waits for it", machine.document().name)
+}
+
+fn ask_about(
+    id: String,
+    action: Action,
+    checkpoint: &Checkpoint,
+    machine: &Machine,
+    otherwise: Refusal,
+) -> Ask {
+    Ask {
+        id,
+        key: action.key(),
+        action: action.text(),
+        request: action.request,
+        why: waits_for(machine),
+        phrase: None,
+        widens: false,
+        checkpoint: Some(checkpoint.name.clone()),
+        otherwise,
+    }
+}
 
 /// What a person is asked about `checkpoint`, bound to the run, the step and the workspace.
 fn question(machine: &Machine, run: &Run, checkpoint: &Checkpoint) -> Option<Action> {
