@@ -99,7 +99,9 @@ impl From<GitError> for CliError {
     fn from(error: GitError) -> Self {
         let exit = match &error {
             GitError::NoWorkingTree(_) => Exit::NotFound,
-            GitError::NotOurs { .. } | GitError::Changed { .. } => Exit::Findings,
+            GitError::NotOurs { .. } | GitError::Taken { .. } | GitError::Changed { .. } => {
+                Exit::Findings
+            }
             _ => Exit::Environment,
         };
         Self::new(exit, error.code(), error.to_string())

@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Blob, Digest, Permissions, Ref, SessionId, SignedReceipt, SkillId, Tokens, ToolName};
+use crate::{
+    Blob, ConfigOrigin, Digest, Permissions, Ref, SessionId, SignedReceipt, SkillId, Tokens,
+    ToolName,
+};
 
 /// The number of a call in its session; `ev:N` opens what call N produced.
 pub type CallId = u64;
@@ -504,6 +507,9 @@ pub enum Fact {
         state: String,
         /// The workspace, by digest, where receipts are bound to it.
         inputs: Option<Digest>,
+        /// Whose settings listed it then; absent where none did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        listed_by: Option<ConfigOrigin>,
     },
     /// The workspace of a run was looked at, and had changed; or proofs grew too old.
     #[serde(rename = "procedure.observed")]

@@ -23,6 +23,7 @@ mod field;
 pub mod limits;
 mod merkle;
 mod names;
+mod origin;
 mod permissions;
 mod receipt;
 mod redact;
@@ -44,6 +45,7 @@ pub use fact::{
 pub use field::FieldValue;
 pub use merkle::MerkleTree;
 pub use names::{NameError, SessionId, SkillId, ToolName};
+pub use origin::ConfigOrigin;
 pub use permissions::{NetworkScope, OnUnexpected, PathScope, Permissions};
 pub use receipt::{
     Envelope, EnvelopeError, EnvelopeSignature, FaultKind, Genuine, Notary, RECEIPT_TYPE,

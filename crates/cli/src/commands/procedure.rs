@@ -2,9 +2,10 @@
 
 use concertina_core::procedure::TaskCard;
 use concertina_core::session::Origin;
+use concertina_format::procedure::Procedure;
 use concertina_runtime::procedures::{Held, Surroundings, assurance, lacking};
 use concertina_runtime::{Session, Started, Workspace};
-use concertina_types::{Digest, Envelope};
+use concertina_types::{Digest, Envelope, SessionMode};
 use serde_json::{Value, json};
 
 use crate::args::{SopArgs, SopStartArgs, SopSubmitArgs};
@@ -50,6 +51,7 @@ pub(crate) fn start(args: &SopStartArgs, out: &mut Output) -> Result<u8, CliErro
         return Ok(0);
     }
     show(&session, out)?;
+    say_unbound(procedure, out);
     if !held.is_empty() {
         out.line("")?;
         let rows =
@@ -57,7 +59,10 @@ pub(crate) fn start(args: &SopStartArgs, out: &mut Output) -> Result<u8, CliErro
         out.raw(&fitting_table(rows.collect(), &[]))?;
     }
     if place::session_id(&args.of.session)?.is_none() {
-        out.say(format!("go on in it: export CONCERTINA_SESSION={}", session.id()));
+        out.say(format!(
+            "go on in it: export CONCERTINA_SESSION={id}, or let a client do so: concertina mcp --session {id}",
+            id = session.id()
+        ));
     }
     Ok(0)
 }
@@ -65,9 +70,25 @@ pub(crate) fn start(args: &SopStartArgs, out: &mut Output) -> Result<u8, CliErro
 fn begun(args: &SopStartArgs, out: &mut Output) -> Result<(Workspace, Session), CliError> {
     let mut workspace = place::workspace(&args.of.place, out)?;
     crate::servers::attach(&mut workspace, out)?;
-    let started = Started { principal: args.of.place.principal.clone(), ..Started::default() };
+    // Whoever drives it composes its own context, unless it is Concertina.
+    let mode = match args.client.as_deref() {
+        Some("run") => SessionMode::Owned,
+        _ => SessionMode::Blind,
+    };
+    let principal = args.of.place.principal.clone();
+    let started = Started { principal, mode, ..Started::default() };
     let session = Session::create(&mut workspace, place::store()?, started)?;
     Ok((workspace, session))
+}
+
+/// Says which checkpoints nothing takes back.
+pub(super) fn say_unbound(procedure: &Procedure, out: &mut Output) {
+    for checkpoint in procedure.unbound() {
+        out.say(format!(
+            "note: {} stays proven, whatever changes afterwards; where it is about the work, write `binds: workspace`, else `max_age`",
+            checkpoint.name
+        ));
+    }
 }
 
 /// Says where the procedure stands that a session follows.

@@ -250,6 +250,10 @@ fn report(
     let bad = found.receipts.iter().filter(|one| one.fault.is_some()).count();
     let number = count(found.receipts.len(), "receipt");
     out.say(match (found.receipts.len(), bad) {
+        (_, bad) if ok && bad > 0 => {
+            let run = found.run.as_deref().unwrap_or_default();
+            format!("what is wanted is proven in {run}; {number}, of which {bad} are about something else")
+        }
         (0, _) => format!("error: there is no receipt [{MISSING}]"),
         (_, 0) => format!("{number}, all in order"),
         (_, bad) => format!("{number}, of which {bad} not in order"),

@@ -200,18 +200,19 @@ fn render(
     window: Option<u64>,
     out: &mut Output,
 ) -> Result<u8, CliError> {
-    let view = match (id, at) {
-        (Some(id), Some(at)) => Session::at(place::store()?, place::parse_id(id)?, at)?.view(),
-        (Some(id), None) => read(id)?.view(),
+    let session = match (id, at) {
+        (Some(id), Some(at)) => Session::at(place::store()?, place::parse_id(id)?, at)?,
+        (Some(id), None) => read(id)?,
         (None, Some(_)) => {
             return Err(CliError::usage("--at looks back in a session; name the session"));
         }
         (None, None) => {
             let (mut workspace, mut session) = place::passing(place, window, out)?;
             session.turn(&mut workspace)?;
-            session.view()
+            session
         }
     };
+    let view = session.view();
     let text = layer_text(&view, layer)?;
     let tokens = match layer {
         None | Some("all") => view.tokens(&O200k).into_values().sum(),
@@ -229,6 +230,7 @@ fn render(
             "chars": text.chars().count(),
             "digest": concertina_types::Digest::of(text.as_bytes()),
             "parts": parts,
+            "card": session.task_card(),
         }))?;
     } else {
         out.line(&text)?;

@@ -7,6 +7,7 @@ use std::path::Path;
 use concertina_core::procedure::check::Finding;
 use concertina_core::procedure::{GraphFormat, check, graph};
 use concertina_format::procedure::{PROCEDURE_BYTES, Procedure, parse};
+use concertina_runtime::procedures::key_faults;
 use concertina_types::Severity;
 use serde_json::{Value, json};
 
@@ -29,7 +30,10 @@ pub(crate) fn run(command: &SopCommand, out: &mut Output) -> Result<u8, CliError
 fn checked(files: &[impl AsRef<Path>], out: &mut Output) -> Result<u8, CliError> {
     let mut all = Vec::new();
     for file in files {
-        let (_, found) = read(file.as_ref())?;
+        let (procedure, found) = read(file.as_ref())?;
+        if let Some(procedure) = &procedure {
+            procedure::say_unbound(procedure, out);
+        }
         all.push((file.as_ref(), found));
     }
     let is_ok = all.iter().all(|(_, found)| is_ok(found));
@@ -111,6 +115,7 @@ fn read(file: &Path) -> Result<(Option<Procedure>, Vec<Finding>), CliError> {
     let mut found: Vec<Finding> = parsed.diagnostics.into_iter().map(Finding::from).collect();
     if let Some(procedure) = &parsed.procedure {
         found.extend(check(procedure));
+        found.extend(key_faults(procedure).into_iter().map(Finding::from));
         found.sort_by_key(|one| one.at);
     }
     Ok((parsed.procedure, found))

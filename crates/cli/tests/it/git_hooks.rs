@@ -300,3 +300,33 @@ fn j04_names_with_quotes_and_blanks_are_one_word() {
     commit(&place).exits(0);
     assert!(!place.work().join("oops").exists());
 }
+
+#[test]
+fn j14_a_hook_stands_for_the_directory_and_the_tool_it_was_set_up_for() {
+    let place = repository();
+    let tool = |name: &str| format!("[tool.{name}]\nargv = ['true']\n");
+    let tools: String = ["lint", "test", "read", "git_commit"].map(tool).concat();
+    std::fs::write(place.work().join("concertina.toml"), tools).unwrap();
+    place.run(&["trust", "."]).exits(0);
+    let level = |place: &Place| {
+        let started = place.json(&["sop", "start", "sop.yaml", "--client", "codex"]);
+        let held = started["assurance"].as_array().unwrap().clone();
+        let commit = held.into_iter().find(|one| one["tool"] == "git_commit").unwrap();
+        commit["level"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(level(&place), "advisory");
+    place.run(&["setup", "git"]).exits(0);
+    assert_eq!(level(&place), "hooked");
+    let path = hook(&place, "pre-commit");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(level(&place), "advisory", "git passes over a hook that cannot be run");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // Another directory of the repository does not silently take its place.
+    let sub = place.work().join("sub");
+    std::fs::create_dir(&sub).unwrap();
+    std::fs::copy(place.work().join("sop.yaml"), sub.join("sop.yaml")).unwrap();
+    let mut command = place.command(&["setup", "git"]);
+    command.current_dir(&sub);
+    done(command).exits(1).says(&["HOOK_TAKEN", "another directory of this repository"]);
+    assert_eq!(level(&place), "hooked");
+}

@@ -104,6 +104,30 @@ fn i09_a_claim_with_its_call_is_backed() {
 }
 
 #[test]
+fn i09_that_tests_passed_wants_a_receipt() {
+    let place = Place::new();
+    let settings =
+        "[tool.test]\nargv = ['true']\ndanger = 'safe'\n[procedures]\nfiles = ['gate.sop.yaml']\n";
+    let gate = "sop: gate\ncheckpoints: {test.ok: {tool: test, binds: workspace}}\nstates:\n  work: {show: {tools: [test]}, next: {to: done, when: test.ok}}\n  done: {final: true}\n";
+    std::fs::write(place.work().join("concertina.toml"), settings).unwrap();
+    std::fs::write(place.work().join("gate.sop.yaml"), gate).unwrap();
+    place.run(&["trust", "."]).exits(0);
+    let id = place.json(&["sop", "start", "gate"])["session"].as_str().unwrap().to_owned();
+    let log = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"All tests passed?\"}}\n{\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"All tests passed.\"}]}}\n{\"cut";
+    std::fs::write(place.work().join("said.jsonl"), log).unwrap();
+    let claims = ["audit", "claims", &id, "--transcript", "said.jsonl", "--all", "--json"];
+    let found = place.run(&claims).exits(1).json();
+    assert_eq!(found["checked"], 1, "{found}");
+    assert_eq!(found["claims"][0]["checkpoint"], "test.ok");
+    assert_eq!(found["claims"][0]["standing"], "not_proven");
+    place.run(&["call", "test", "--session", &id]).exits(0);
+    let found = place.run(&claims).exits(0).json();
+    assert_eq!(found["claims"][0]["standing"], "backed");
+    let receipt = place.json(&["receipt", "list", "--session", &id]);
+    assert_eq!(found["claims"][0]["receipt"], receipt["receipts"][0]["digest"], "{receipt}");
+}
+
+#[test]
 fn i09_what_another_client_s_model_says_is_held_against_the_log() {
     let place = worked(&["Good morning."]);
     std::fs::write(place.work().join("said.txt"), "The clock tool: `clock` returned 06:00.\n")

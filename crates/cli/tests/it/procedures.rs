@@ -149,3 +149,52 @@ fn j01_a_procedure_that_is_always_followed_is_started_already() {
     let refused = place.run(&["sop", "start", "gate", "--client", "codex", "--json"]).exits(3);
     assert_eq!(refused.json()["error"]["code"], "ASSURANCE_TOO_LOW");
 }
+
+#[test]
+fn j18_no_effect_is_doubled_or_without_its_intent_wherever_the_process_is_killed() {
+    const ROUNDS: usize = 60;
+    let place = Place::new();
+    let settings = "[tool.count]\nargv = ['sh', '-c', 'echo \"$1\" >> out/log', 'sh', '${n}']\nparameters = {type = 'object', required = ['n'], properties = {n = {type = 'integer'}}}\n";
+    let gate = "sop: gate\ninputs: {workspace: {ignore: ['out/**']}}\ncheckpoints: {ok: {tool: count, binds: workspace}}\nstates:\n  one: {show: {tools: [count]}, next: {to: two, when: ok}}\n  two: {show: {tools: [count]}, next: {to: done, when: receipt(count).exit == 1}}\n  done: {final: true}\n";
+    std::fs::write(place.work().join("concertina.toml"), settings).unwrap();
+    std::fs::write(place.work().join("gate.sop.yaml"), gate).unwrap();
+    std::fs::create_dir(place.work().join("out")).unwrap();
+    place.run(&["trust", "."]).exits(0);
+    let started = place.json(&["sop", "start", "gate.sop.yaml"]);
+    let id = started["session"].as_str().unwrap().to_owned();
+    for round in 0..ROUNDS {
+        let args = format!("{{\"n\":{round}}}");
+        let mut command = place.command(&["call", "count", &args, "--session", &id]);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut running = command.spawn().unwrap();
+        // From before its first event to after its last one.
+        std::thread::sleep(std::time::Duration::from_millis((round as u64 * 7) % 90));
+        let _ = running.kill();
+        running.wait().unwrap();
+    }
+    // What was under way when its process went is settled, and the next call goes on from there.
+    place.run(&["session", "resume", &id]).exits(0);
+    place.run(&["call", "count", "{\"n\":1000}", "--session", &id]).exits(0);
+    let log = std::fs::read_to_string(place.work().join("out/log")).unwrap();
+    let mut effects: Vec<&str> = log.lines().collect();
+    let all = effects.len();
+    effects.sort_unstable();
+    effects.dedup();
+    assert_eq!(effects.len(), all, "none twice");
+    let shown = place.json(&["audit", "show", &id, "--kind", "call.admitted"]);
+    let intents = shown["records"].as_array().unwrap();
+    for effect in &effects {
+        let has =
+            |one: &serde_json::Value| one.to_string().contains(&format!("\\\"n\\\":{effect}}}"));
+        assert!(intents.iter().any(has), "{effect} has no intent: {shown}");
+    }
+    assert!(all > 1 && intents.len() < ROUNDS + 2, "some were killed before, some after: {all}");
+    let audit = place.json(&["audit", "verify", &id]);
+    assert_eq!(audit["ok"], true, "{audit}");
+    // The receipts are those of one run in their order, and lead to where it stands.
+    let receipts = place.run(&["receipt", "export", "--session", &id]).exits(0).out;
+    std::fs::write(place.work().join("out/receipts"), receipts).unwrap();
+    place.run(&["receipt", "verify", "out/receipts"]).exits(0);
+    let status = place.json(&["sop", "status", "--session", &id]);
+    assert_eq!(status["card"]["state"], "two", "{status}");
+}

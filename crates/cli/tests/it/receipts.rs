@@ -198,7 +198,10 @@ fn j04_what_is_forged_edited_or_no_receipt_is_refused() {
     assert_eq!(codes(&place, deep.as_bytes(), &[]), ["RECEIPT_UNREADABLE"]);
     // What a model says is no receipt.
     let said = b"All tests passed, lint is clean.\n";
-    assert_eq!(codes(&place, said, &["--checkpoint", "test.ok"]), ["RECEIPT_UNREADABLE"]);
+    assert_eq!(
+        codes(&place, said, &["--procedure", "sop.yaml", "--checkpoint", "test.ok"]),
+        ["RECEIPT_UNREADABLE"]
+    );
     for nothing in [&b""[..], b"\n\n"] {
         verify(&place, nothing, &[]).exits(1).says(&["[RECEIPT_MISSING]"]);
     }
@@ -226,7 +229,11 @@ fn j04_a_chain_that_was_reordered_cut_or_added_to_is_found() {
         assert_eq!(codes.iter().collect::<Vec<_>>(), found, "{order:?}");
     }
     // With something wanted, a changed chain is refused all the same.
-    let found = verify(&place, &lines(&text, &[0, 2]), &["--checkpoint", "lint.ok", "--json"]);
+    let found = verify(
+        &place,
+        &lines(&text, &[0, 2]),
+        &["--procedure", "sop.yaml", "--checkpoint", "lint.ok", "--json"],
+    );
     assert_eq!(found.exits(1).json()["missing"], json!(["lint.ok"]));
     let other = Run::pass(&place, "r-1").export();
     let mixed = format!("{}\n{}\n", text.lines().next().unwrap(), other.lines().nth(1).unwrap());
@@ -262,10 +269,11 @@ fn j11_a_receipt_of_another_run_procedure_tool_or_workspace_does_not_count() {
     run.issue("test", "test.ok");
     let halves =
         [lines(std::str::from_utf8(text).unwrap(), &[0]), run.export().into_bytes()].concat();
-    let wanted = ["--checkpoint", "lint.ok", "--checkpoint", "test.ok"];
+    let wanted = ["--procedure", "sop.yaml", "--checkpoint", "lint.ok", "--checkpoint", "test.ok"];
     verify(&place, &halves, &wanted).exits(1).says(&["[RECEIPT_MISSING]"]);
     verify(&place, text, &wanted).exits(0);
-    verify(&place, text, &["--checkpoint", "ship.ok"]).exits(1).says(&["ship.ok is not proven"]);
+    // Any procedure could call something so.
+    verify(&place, text, &["--checkpoint", "lint.ok"]).exits(2);
     verify(&place, text, &["--procedure", "sop.yaml", "--checkpoint", "ship.ok"]).exits(2);
 }
 

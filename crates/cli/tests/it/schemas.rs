@@ -153,7 +153,7 @@ fn every_command_writes_what_its_schema_says() {
         ("audit-keys", &["audit", "keys"]),
         ("audit-anchor", &["audit", "anchor", "last"]),
         ("receipt-list", &["receipt", "list"]),
-        ("receipt-verify", &["receipt", "verify", "model.json", "--checkpoint", "test.ok"]),
+        ("receipt-verify", &["receipt", "verify", "model.json"]),
         ("receipt-export", &["receipt", "export", "--workspace", "."]),
         ("permissions-suggest", &["permissions", "suggest"]),
         ("eval-tools", &["eval", "tools", "--catalog", "rows.jsonl", "--queries", "asked.jsonl"]),

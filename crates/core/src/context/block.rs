@@ -45,8 +45,8 @@ fn attribute(value: &str) -> String {
 }
 
 /// The names of our blocks. Only these are disarmed, so that code and markup stay as written.
-const TAGS: [&str; 9] =
-    ["skills", "skill", "tools", "tool", "result", "part", "error", "card", "hits"];
+const TAGS: [&str; 10] =
+    ["skills", "skill", "tools", "tool", "result", "part", "error", "card", "hits", "step"];
 
 /// Replaces the `<` of anything that reads like one of our tags, so that `text` can neither close
 /// a block nor forge one.

@@ -136,6 +136,7 @@ impl TaskCard {
         }
         if let Some(reason) = &self.reason {
             lines.push(format!("stopped: {reason}"));
+            lines.push("a person leaves it: concertina sop leave".to_owned());
         }
         if self.ended {
             return lines.into_iter().map(cut).collect();

@@ -14,6 +14,9 @@ use serde_json::{Map, Value};
 
 use super::run::Run;
 
+/// How far clocks may be apart, in milliseconds: what is from later than that has no age.
+pub(super) const CLOCKS_APART: i64 = 5 * 60_000;
+
 /// A procedure, ready to be followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
@@ -162,7 +165,10 @@ impl Machine {
         }
         let is_fresh = match checkpoint.max_age {
             None => true,
-            Some(Age::Time(most)) => moment.now.0.saturating_sub(proof.at.0) <= most,
+            // A clock that was set back makes nothing younger.
+            Some(Age::Time(most)) => {
+                (-CLOCKS_APART..=most).contains(&moment.now.0.saturating_sub(proof.at.0))
+            }
             Some(Age::Events(most)) => moment.event.saturating_sub(proof.event) <= most,
         };
         if is_fresh { Ok(()) } else { Err(Lack::Expired) }
@@ -219,11 +225,19 @@ impl Machine {
         Some((shown, is_open))
     }
 
-    /// Whether something has to hold while `tool` runs in the state of `run`.
-    pub fn is_guarded(&self, run: &Run, tool: &str) -> bool {
+    /// Whether the work has to stay as it is while `tool` runs in the state of `run`: a guard opened it, or what it says
+    /// is about the work.
+    pub fn needs_quiet(&self, run: &Run, tool: &str) -> bool {
         let shown = self.state(run).into_iter().flat_map(|state| &state.show.tools);
+        let tells = |one: &Checkpoint| match &one.issuer {
+            Issuer::Tool { tool: issuer, from, .. } => {
+                issuer == tool && (one.binds || from.is_some())
+            }
+            Issuer::Webhook { .. } | Issuer::Human { .. } => false,
+        };
         shown.into_iter().any(|shown| shown.tool == tool && shown.when.is_some())
             || self.document.invariants.iter().any(|invariant| invariant.never == tool)
+            || self.document.checkpoints.iter().any(tells)
     }
 
     /// The guard that has to open before `tool` can be called, wherever it stands: that of the state, else that of

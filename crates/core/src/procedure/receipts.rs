@@ -8,10 +8,7 @@ use std::collections::BTreeMap;
 use concertina_format::procedure::{Age, Checkpoint, Condition, Guard};
 use concertina_types::{Digest, FaultKind, Genuine, Receipt, ReceiptFault, Timestamp};
 
-use super::machine::Machine;
-
-/// How far clocks may be apart, in milliseconds: a receipt from later than that has no age.
-const CLOCKS_APART: i64 = 5 * 60_000;
+use super::machine::{CLOCKS_APART, Machine};
 
 /// How the issuer of a person's receipt begins.
 const HUMAN: &str = "human:";

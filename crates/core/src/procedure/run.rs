@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use concertina_types::{Blob, Digest, Fact, FieldValue, Receipt, Timestamp};
+use concertina_types::{Blob, ConfigOrigin, Digest, Fact, FieldValue, Receipt, Timestamp};
 
 /// What a receipt names as its issuer where somebody sent it.
 pub const WEBHOOK: &str = "webhook";
@@ -42,6 +42,8 @@ pub struct Run {
     pub procedure: Option<Digest>,
     /// Its text, and those of the procedures that may follow it.
     pub texts: Vec<Blob>,
+    /// Whose settings listed it when it began; none where none did.
+    pub listed_by: Option<ConfigOrigin>,
     /// The state it is in.
     pub state: String,
     /// The event that brought it there.
@@ -72,13 +74,14 @@ pub struct Run {
 
 /// What `fact`, the event number `event`, makes of the run that is under way.
 pub fn follow(run: &mut Option<Run>, fact: &Fact, event: u64) {
-    if let Fact::ProcedureStarted { run: id, digest, texts, state, inputs, .. } = fact {
+    if let Fact::ProcedureStarted { run: id, digest, texts, state, inputs, listed_by, .. } = fact {
         *run = Some(Run {
             id: id.clone(),
             procedure: Some(*digest),
             texts: texts.clone(),
             state: state.clone(),
             inputs: *inputs,
+            listed_by: *listed_by,
             entered: event,
             ..Run::default()
         });

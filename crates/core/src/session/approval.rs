@@ -101,6 +101,7 @@ pub struct Ask {
     /// Whether it goes beyond what was declared.
     pub widens: bool,
     /// The checkpoint of a procedure that it decides on, where it is one: then it is a yes or a no to this very work.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<String>,
     /// What whoever asked is told where nobody answers.
     #[serde(skip)]

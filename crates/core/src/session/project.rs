@@ -179,6 +179,7 @@ fn card(state: &State, world: &World<'_>) -> Option<String> {
             let open = lines.iter().filter(|(_, all)| !all.is_empty());
             let open = open.map(|(what, all)| format!("{what}: {}", first(all, names)));
             let task = task.iter().flat_map(|task| task.lines(names.max(1)));
+            let task = task.map(|line| disarm(&line));
             let lines: Vec<String> = task.chain(open).collect();
             block("card", &[("step", &step)], &lines.join("\n"))
         })

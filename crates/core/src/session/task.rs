@@ -1,7 +1,7 @@
 //! Where the procedure stands that a session follows, and what it hides.
 
 use concertina_format::config::ConfigOrigin;
-use concertina_types::{Digest, Timestamp, ToolName};
+use concertina_types::{Timestamp, ToolName};
 
 use super::settings::{Listed, Settings};
 use super::state::State;
@@ -26,7 +26,13 @@ pub(super) fn card_of(
 ) -> Option<TaskCard> {
     let moment = world.moment(state);
     let question = |name: &str| open_question(state, name, moment.now).map(str::to_owned);
-    TaskCard::of(machine, run, moment, &question)
+    let mut card = TaskCard::of(machine, run, moment, &question)?;
+    // What something else stands before is not callable, whatever the step says.
+    let is_now = state.run.as_ref() == Some(run);
+    let then = (!is_now).then(|| State { run: Some(run.clone()), ..state.clone() });
+    let visible = visible_tools(then.as_ref().unwrap_or(state), world);
+    card.tools.retain(|tool| visible.iter().any(|one| one.name.as_str() == tool));
+    Some(card)
 }
 
 /// The question about `checkpoint` that is open, by its name.
@@ -61,7 +67,7 @@ pub(super) fn step_of_tool(
     danger: Danger,
 ) -> Decision {
     let run = deciding_run(state, world);
-    if let Some(reason) = outside(world, run.and_then(|run| run.procedure), name, danger) {
+    if let Some(reason) = outside(world, run, name, danger) {
         return Decision::because(Effect::Deny, reason);
     }
     let Some(run) = run else { return Decision::allow() };
@@ -82,7 +88,15 @@ pub(super) fn step_of_tool(
                 let checkpoint = machine.document().checkpoint(checkpoint)?;
                 let lack = machine.holds(run, checkpoint, moment).err()?;
                 let why = match lack {
-                    Lack::Open => "is not proven",
+                    Lack::Open => match open_question(state, &checkpoint.name, moment.now) {
+                        Some(id) => {
+                            return Some(format!(
+                                "{} waits for a person, asked as {id}: concertina approve grant {id}",
+                                checkpoint.name
+                            ));
+                        }
+                        None => "is not proven",
+                    },
                     Lack::Stale => "is stale, the work changed since",
                     Lack::Unseen => "cannot be checked, since the workspace cannot be looked at",
                     Lack::Expired => "is too old",
@@ -102,6 +116,8 @@ pub(super) fn step_of_tool(
                 None => format!("; it appears in step {}", at.name),
             });
             let gate = gate.unwrap_or_default();
+            let stopped = "; the procedure stopped here and needs a person: concertina sop leave";
+            let gate = if run.ended { stopped.to_owned() } else { gate };
             deny("NOT_IN_STEP", format!("step {here} does not show tool:{name}{gate}"))
         }
     }
@@ -109,26 +125,30 @@ pub(super) fn step_of_tool(
 
 /// Whether results of the tool `name` are evidence of the step.
 fn is_evidence(machine: &Machine, run: &Run, name: &ToolName) -> bool {
+    // What the procedure is about is called where a state shows it, and nowhere else.
+    let document = machine.document();
+    if document.decides(name.as_str()) || document.gated_tools().contains(&name.as_str()) {
+        return false;
+    }
     let shown = machine.state(run).and_then(|state| state.show.evidence.as_ref());
     let names = |one: &concertina_format::procedure::ShownEvidence| one.tool == name.as_str();
     shown.is_some_and(|all| all.iter().any(names))
 }
 
-/// Why the tool `name` cannot be called while `followed` is followed, the text of a procedure: another one that the
-/// settings list stands before it, or may. Of two that are listed, the one of the file with more authority decides.
+/// Why the tool `name` cannot be called within `run`, or within none: another procedure that the settings list stands
+/// before it, or may. Of two that are listed, the one of the file with more authority decides. What was listed when
+/// the run began counts, so that whoever edits the file changes the next run and not this one.
 fn outside(
     world: &World<'_>,
-    followed: Option<Digest>,
+    run: Option<&Run>,
     name: &ToolName,
     danger: Danger,
 ) -> Option<Reason> {
     let procedures = &world.settings.procedures;
-    let own = procedures.listed.iter().find(|one| Some(one.digest) == followed);
-    let overrides = |one: &&Listed| {
-        one.stands_before(name)
-            && own.is_none_or(|own| one.by < own.by)
-            && Some(one.digest) != followed
-    };
+    let followed = run.and_then(|run| run.procedure);
+    let now = procedures.listed.iter().find(|one| Some(one.digest) == followed);
+    let own = now.map(|one| one.by).or(run.and_then(|run| run.listed_by));
+    let overrides = |one: &&Listed| one.stands_before(name) && own.is_none_or(|own| one.by < own);
     if let Some(one) = procedures.listed.iter().find(overrides) {
         let procedure = &one.name;
         let text = format!(

@@ -107,8 +107,14 @@ fn i09_a_sentence_says_of_a_checkpoint_that_it_holds() {
         ("The unit tests failed: 3 passed, 1 failed.", &[]),
         ("Unit tests: 2 passed, 10 failed.", &[]),
         ("Lint does not pass.", &[]),
-        ("I cleaned the kitchen; everything is green.", &[]),
+        ("I cleaned the kitchen; the light is green.", &[]),
         ("I wrote a unit test.", &[]),
+        ("Unit tests passed, smoke tests failed.", &["unit_tests"]),
+        ("All checks pass.", &["lint.ok", "unit_tests", "smoke_tests", "ship.ok"]),
+        ("Make sure all unit tests pass.", &[]),
+        ("Once the unit tests pass I commit.", &[]),
+        ("The user says that the unit tests passed.", &[]),
+        ("> The unit tests passed.", &[]),
     ];
     let procedures = [Machine::new(PROCEDURE).unwrap()];
     let named = Claimable { tools: &[], procedures: &procedures };

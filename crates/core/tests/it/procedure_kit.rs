@@ -73,6 +73,7 @@ impl<'m> Driven<'m> {
             texts: Vec::new(),
             state: start,
             inputs: Some(work(0)),
+            listed_by: None,
         };
         follow(&mut run, &began, 0);
         let run = run.unwrap();

@@ -109,9 +109,9 @@ impl Desk {
         self.run_with(name, exit, "", Witness { inputs: inputs(self.now), ..Witness::default() })
     }
 
-    /// Call `id` ends well, on the workspace as it is.
-    fn done(&mut self, origin: Origin, id: u64) -> Decision {
-        let outcome = CallOutcome::Done { exit: 0, output: Blob::of(""), dropped: 0 };
+    /// Call `id` ends, on the workspace as it is.
+    fn done(&mut self, origin: Origin, id: u64, exit: i32) -> Decision {
+        let outcome = CallOutcome::Done { exit, output: Blob::of(""), dropped: 0 };
         let witness = Witness { inputs: inputs(self.now), ..Witness::default() };
         let held = Held { witness: Some(Box::new(witness)), ..Held::default() };
         self.bench.apply(Command::Done { origin, id, outcome, output: String::new(), held })
@@ -233,6 +233,19 @@ fn j10_what_is_proven_grows_old_by_an_event_and_a_clock_set_back_makes_nothing_y
     assert_eq!(desk.bench.log.iter().filter(expired).count(), 1);
     desk.later(-31);
     assert!(desk.card().done.is_empty());
+    // A clock that is set back makes nothing younger than it is.
+    desk.run("lint", 0);
+    assert_eq!(desk.card().done, ["lint.ok"]);
+    desk.later(-60);
+    assert!(desk.card().done.is_empty());
+}
+
+#[test]
+fn j09_evidence_opens_no_tool_that_the_procedure_is_about() {
+    let text = "sop: e\ncheckpoints: {a: {tool: test}}\nstates: {s: {show: {tools: [test], evidence: [\"lint@L1\", \"diff@L1\"]}, next: {to: e, when: a}}, e: {final: true}}\ninvariants: [{never: lint, without: a}]";
+    let mut desk = Desk::with(Settings::default(), text);
+    assert_eq!(code(&desk.run("lint", 0)), "NOT_VISIBLE");
+    assert!(desk.bench.call("diff", json!({})).1.intent.is_some());
 }
 
 #[test]
@@ -262,7 +275,7 @@ fn j11_a_call_that_began_in_another_run_proves_nothing_in_this_one() {
     let ticket = intent(&mut decision).admit(&desk.bench.log).unwrap();
     desk.bench.apply(Command::Leave { origin: Origin::user() });
     desk.follow(&[COMMIT_GATE]);
-    let told = desk.done(origin, ticket.id());
+    let told = desk.done(origin, ticket.id(), 0);
     assert!(answer(&told).contains("began before this step"), "{}", answer(&told));
     assert_eq!(desk.step(), "lint");
     assert!(desk.receipts().is_empty());
@@ -270,16 +283,22 @@ fn j11_a_call_that_began_in_another_run_proves_nothing_in_this_one() {
 
 #[test]
 fn j11_a_call_that_began_in_an_earlier_step_proves_nothing_in_this_one() {
-    let mut desk = Desk::new();
-    desk.run("lint", 0);
-    let (origin, mut decision) = desk.bench.call("test", json!({}));
-    let late = intent(&mut decision).admit(&desk.bench.log).unwrap();
-    desk.run("test", 0);
-    assert_eq!(desk.step(), "commit");
-    let before = desk.receipts().len();
-    let told = desk.done(origin, late.id());
-    assert!(answer(&told).contains("test began before this step"), "{}", answer(&told));
-    assert_eq!((desk.step().as_str(), desk.receipts().len()), ("commit", before));
+    for exit in [0, 1] {
+        let mut desk = Desk::new();
+        desk.run("lint", 0);
+        let (origin, mut decision) = desk.bench.call("lint", json!({}));
+        let late = intent(&mut decision).admit(&desk.bench.log).unwrap();
+        assert_eq!(code(&desk.bench.call("lint", json!({})).1), "STEP_WAITS", "one at a time");
+        desk.run("test", 0);
+        assert_eq!(desk.step(), "commit");
+        let told = desk.done(origin, late.id(), exit);
+        assert!(answer(&told).contains("lint began before this step"), "{}", answer(&told));
+        let last = desk.receipts().pop().unwrap();
+        assert_eq!((last.tool.as_str(), last.proves.len()), ("lint", 0), "each call has one");
+        // That it failed counts all the same.
+        let state = if exit == 0 { "commit" } else { "lint" };
+        assert_eq!((desk.step().as_str(), last.refuses.len()), (state, usize::from(exit != 0)));
+    }
 }
 
 #[test]
@@ -301,7 +320,7 @@ fn j09_nothing_that_writes_runs_beside_what_a_guard_opened() {
         assert_eq!(code(&refused), "STEP_WAITS", "{first}, then {second}");
         assert!(answer(&refused).contains("has not ended"), "{}", answer(&refused));
         assert!(desk.bench.call("lint", json!({})).1.intent.is_none(), "no part of the step");
-        desk.done(origin, ticket.id());
+        desk.done(origin, ticket.id(), 0);
         assert_ne!(code(&desk.run(second, 0)), "STEP_WAITS");
     }
 }

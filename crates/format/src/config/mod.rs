@@ -48,8 +48,9 @@ mod upstream;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use concertina_types::ConfigOrigin;
 use concertina_types::{Diagnostic, Tokens, ToolName, limits};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use policy::{Policy, PolicySetting, PrincipalRules, Rule};
 pub use rule::{RuleFault, RuleKind, RuleText};
@@ -63,18 +64,6 @@ pub const CONFIG_BYTES: usize = 1024 * 1024;
 
 /// The longest time that a call may be given, in seconds: a day.
 const LONGEST_SECONDS: u64 = 86_400;
-
-/// Whose file it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ConfigOrigin {
-    /// The machine's administrator: what it sets, nobody else changes.
-    Managed,
-    /// The person who runs Concertina.
-    User,
-    /// The workspace: it may only narrow.
-    Workspace,
-}
 
 /// All settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

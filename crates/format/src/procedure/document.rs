@@ -272,6 +272,14 @@ impl Procedure {
         self.checkpoints.iter().any(proves) || guards.flat_map(Guard::leaves).any(asks)
     }
 
+    /// Checkpoints that tools prove and that nothing takes back: they stay proven, whatever changes afterwards.
+    pub fn unbound(&self) -> impl Iterator<Item = &Checkpoint> {
+        let lasts = |one: &&Checkpoint| {
+            matches!(one.issuer, Issuer::Tool { .. }) && !one.binds && one.max_age.is_none()
+        };
+        self.checkpoints.iter().filter(lasts)
+    }
+
     /// Tools that the procedure stands before: those that cannot be called at its start, and those that an invariant
     /// names.
     pub fn gated_tools(&self) -> Vec<&str> {

@@ -28,8 +28,7 @@ impl<'t> Findings<'t> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let at = self.position(at);
-        self.list.push(Diagnostic::new(code, Severity::Error, message).at(at).help(help));
+        self.tell(Severity::Error, code, at, message, help);
     }
 
     pub(super) fn warning(
@@ -39,8 +38,19 @@ impl<'t> Findings<'t> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
+        self.tell(Severity::Warning, code, at, message, help);
+    }
+
+    fn tell(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        at: usize,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         let at = self.position(at);
-        self.list.push(Diagnostic::new(code, Severity::Warning, message).at(at).help(help));
+        self.list.push(Diagnostic::new(code, severity, message).at(at).help(help));
     }
 
     /// Says that `name`, which stands at `at`, is none of `known`.

@@ -14,6 +14,7 @@ use super::guard::Guard;
 use super::keys::{Findings, Keys, twice, wrong};
 use super::{CHECKPOINTS, PROCEDURE_BYTES, STATES, resolve};
 use crate::results::{JsonPath, ResultParser};
+use crate::skill::is_invisible;
 use crate::yaml::{self, Entry, Fault, Kind, Node};
 
 /// A text that was read.
@@ -95,7 +96,11 @@ struct Reader<'f, 't> {
 impl Reader<'_, '_> {
     fn procedure(&mut self, root: &Node) -> Option<Placed> {
         let mut keys = Keys::open(root, "the procedure", self.findings)?;
-        let name = keys.needed("sop", self.findings).unwrap_or_default().to_owned();
+        let name = keys.needed("sop", self.findings).map(str::to_owned);
+        if let Some(name) = &name {
+            self.outer_name(name, keys.at(), "procedure");
+        }
+        let name = name.unwrap_or_default();
         let version = keys.text("version", self.findings).map(str::to_owned);
         let description = keys.text("description", self.findings).map(str::to_owned);
         let require = keys.get("require").and_then(|node| self.assurance(node));
@@ -193,6 +198,18 @@ impl Reader<'_, '_> {
         all
     }
 
+    /// Says so where a name of something outside of the procedure could mislead whoever reads it.
+    fn outer_name(&mut self, name: &str, at: usize, what: &str) {
+        const CHARACTERS: usize = 200;
+        let misleads = |c: char| c.is_control() || is_invisible(c);
+        if name.is_empty() || name.chars().count() > CHARACTERS || name.chars().any(misleads) {
+            let shown: String = name.chars().take(40).collect();
+            let message = format!("`{}` is no name for a {what}", shown.escape_debug());
+            let help = "use at most 200 characters, none of which is a control or cannot be seen";
+            self.findings.error("BAD_NAME", at, message, help);
+        }
+    }
+
     /// Says so where a name could not stand in a guard.
     fn name(&mut self, entry: &Entry, what: &str) {
         let parsed = entry.key.parse::<Guard>();
@@ -208,9 +225,11 @@ impl Reader<'_, '_> {
         let mut keys = Keys::open(&entry.value, place.as_str(), self.findings)?;
         let mut issuers = Vec::new();
         let parse = keys.get("parse").map_or(Some(ResultParser::Exit), |node| self.parser(node));
+        let is_parsed = parse.is_some();
         let from = keys.text("from", self.findings).map(str::to_owned);
         let args = keys.get("args");
         if let Some(tool) = keys.text("tool", self.findings) {
+            self.outer_name(tool, entry.at, "tool");
             let args = args.map(|node| self.arguments(node, &place)).unwrap_or_default();
             let (tool, from) = (tool.to_owned(), from.clone());
             issuers.push(Issuer::Tool {
@@ -236,6 +255,7 @@ impl Reader<'_, '_> {
             let role = inner.text("role", self.findings).unwrap_or("person").to_owned();
             let challenge = inner.needed("challenge", self.findings).unwrap_or_default().to_owned();
             ttl = inner.get("ttl").and_then(|node| self.age(node));
+            self.placeholders(&challenge, node.span.start, &place);
             issuers.push(Issuer::Human { role, challenge });
             inner.close(self.findings);
         }
@@ -281,8 +301,10 @@ impl Reader<'_, '_> {
                     let (field, compare) = ("exit".to_owned(), Compare::Equal);
                     expect.push(Condition { field, compare, value: FieldValue::Number(0) });
                 }
-                self.fields(entry.at, parse, &expect);
-                self.weaknesses(entry.at, &place, parse, &expect);
+                if is_parsed {
+                    self.fields(entry.at, parse, &expect);
+                    self.weaknesses(entry.at, &place, parse, &expect);
+                }
             }
             // What a stranger signs has fields of its own, and a person says yes or no.
             Issuer::Webhook { .. } if expect.is_empty() => {
@@ -321,6 +343,19 @@ impl Reader<'_, '_> {
                 let help =
                     format!("write `{field}: 0`, or with a sign in quotes: `{field}: \">=1\"`");
                 self.findings.error("WRONG_TYPE", at, message, help);
+            }
+        }
+    }
+
+    /// Says so where a person would be asked for something that nobody filled in.
+    fn placeholders(&mut self, challenge: &str, at: usize, place: &str) {
+        const KNOWN: [&str; 3] = ["workspace.digest", "run", "state"];
+        for part in challenge.split('{').skip(1) {
+            let Some((name, _)) = part.split_once('}') else { continue };
+            if !KNOWN.contains(&name) {
+                let what = format!("value that the challenge of {place} can show");
+                let known = KNOWN.into_iter();
+                self.findings.unknown("UNKNOWN_PLACEHOLDER", at, &what, name, known);
             }
         }
     }
@@ -506,7 +541,17 @@ impl Reader<'_, '_> {
         match keys.get("tools").map(|node| (node, &node.kind)) {
             None => {}
             Some((_, Kind::List(items))) => {
-                show.tools.extend(items.iter().filter_map(|item| self.tool(item, place, guards)));
+                for item in items {
+                    let Some(tool) = self.tool(item, place, guards) else { continue };
+                    self.outer_name(&tool.tool, item.span.start, "tool");
+                    if show.tools.iter().any(|known| known.tool == tool.tool) {
+                        let message = format!("tool `{}` of {place} is listed twice", tool.tool);
+                        let help = "keep one; join two guards by `||`";
+                        self.findings.error("DUPLICATE_TOOL", item.span.start, message, help);
+                        continue;
+                    }
+                    show.tools.push(tool);
+                }
             }
             Some((node, _)) => {
                 wrong(self.findings, node, &format!("tools of {place}"), "a list of tools");

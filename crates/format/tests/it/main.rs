@@ -16,6 +16,7 @@ mod lint;
 mod lint_corpus;
 mod lint_tools;
 mod parameters;
+mod procedure;
 mod results;
 mod skill_cases;
 mod skill_closed;

@@ -68,9 +68,15 @@ impl Seat {
         if self.told.is_some() && self.told == self.session.state().snapshot {
             return Ok(None);
         }
+        let is_first = self.told.is_none();
         let shown = gateway.with_workspace(|workspace| self.session.turn(workspace))?;
         self.told = self.session.state().snapshot;
-        Ok(shown)
+        // Later, each change of the step brings it.
+        let step = if is_first { self.session.step_shown() } else { None };
+        Ok(match (shown, step) {
+            (Some(shown), Some(step)) => Some(format!("{shown}\n{step}")),
+            (shown, step) => shown.or(step),
+        })
     }
 
     /// Takes note of the window that the client's model sees now. Where it is another one, what was

@@ -16,23 +16,18 @@ use serde_json::Value;
 /// assert_eq!(said_by_model("All pass."), "All pass.");
 /// ```
 pub fn said_by_model(text: &str) -> String {
-    let whole = serde_json::from_str::<Value>(text).map(|value| vec![value]);
-    let lines = || {
-        let lines = text.lines().filter(|line| !line.trim().is_empty());
-        lines.map(serde_json::from_str::<Value>).collect::<Result<Vec<_>, _>>()
-    };
-    let is_log =
-        |values: &Vec<Value>| values.iter().all(|value| value.is_object() || value.is_array());
-    match whole.or_else(|_| lines()) {
-        Ok(values) if is_log(&values) && !values.is_empty() => {
-            let mut said = Vec::new();
-            for value in &values {
-                messages(value, &mut said);
-            }
-            said.join("\n")
-        }
-        _ => text.to_owned(),
+    // A line that was cut off costs only itself.
+    let lines = || text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let values: Vec<Value> =
+        serde_json::from_str::<Value>(text).map_or_else(|_| lines().collect(), |value| vec![value]);
+    if !values.iter().any(|value| value.is_object() || value.is_array()) {
+        return text.to_owned();
     }
+    let mut said = Vec::new();
+    for value in &values {
+        messages(value, &mut said);
+    }
+    said.join("\n")
 }
 
 /// Adds what the assistant says in `value`, wherever it stands there.

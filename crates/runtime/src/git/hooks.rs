@@ -170,6 +170,9 @@ pub fn install(
         let is_kept = exists(&kept)?;
         let action = match read(&path)? {
             Some(there) if there == text.as_bytes() => HookAction::Unchanged,
+            Some(there) if is_ours(&there) && !checks(&there, &gate.workspace) => {
+                return Err(GitError::Taken { path, line: gate.command("concertina") });
+            }
             Some(there) if is_ours(&there) => HookAction::Updated,
             Some(there) if holds_ours(&there) => return Err(altered(path)),
             None if !exists(&path)? && !is_kept => HookAction::Created,
@@ -265,6 +268,11 @@ fn is_ours(text: &[u8]) -> bool {
     let inner = text.strip_prefix("#!/bin/sh\n").and_then(|rest| rest.strip_prefix(BEGIN));
     let inner = inner.and_then(|rest| rest.strip_suffix('\n')?.strip_suffix(END));
     inner.is_some_and(|inner| !inner.contains(END))
+}
+
+/// Whether a hook of ours checks commits for `workspace`, by its path from the top.
+fn checks(text: &[u8], workspace: &str) -> bool {
+    String::from_utf8_lossy(text).contains(&format!("--workspace {} ", quoted(workspace)))
 }
 
 fn holds_ours(text: &[u8]) -> bool {

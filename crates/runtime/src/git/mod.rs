@@ -42,6 +42,14 @@ pub enum GitError {
         /// What the hook has to run.
         line: String,
     },
+    /// The hook checks commits for another directory of the repository.
+    #[error("{} checks commits for another directory of this repository, and goes on doing so; take that away there (`concertina setup git --undo`), or add this line to the hook:\n{line}", path.display())]
+    Taken {
+        /// The hook.
+        path: PathBuf,
+        /// What the hook has to run as well.
+        line: String,
+    },
     /// A hook is not as it was written.
     #[error("{} {why}", path.display())]
     Changed {
@@ -71,6 +79,7 @@ impl GitError {
             Self::NoWorkingTree(_) => "NO_WORKING_TREE",
             Self::Failed { .. } => "GIT_FAILED",
             Self::NotOurs { .. } => "HOOKS_NOT_OURS",
+            Self::Taken { .. } => "HOOK_TAKEN",
             Self::Changed { .. } => "HOOK_CHANGED",
             Self::Io { .. } => "HOOK_NOT_WRITTEN",
             Self::Inputs(error) => error.code(),

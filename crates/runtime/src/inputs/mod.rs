@@ -5,13 +5,14 @@
 //! no `info/exclude` ignores. What a person's own settings of git ignore counts, and so does what `.ignore`
 //! files name: the same commit has one digest on every machine. Without a repository `.gitignore` files
 //! alone decide. `.git` is left out at any depth, and so is Concertina's own state. A repository inside,
-//! submodule or not, has its own index and its own rules, and its files are inputs by their content; so a
+//! submodule or not, has its own index and its own `.gitignore` files, and its files are inputs by their content; so a
 //! submodule that is not checked out adds nothing, and which commit it is at counts by its files alone. A
 //! `.git` in a directory of which the outer repository tracks something makes no repository.
 //!
 //! Of each input count: its path, whether it is a file, an executable one (by its owner's bit), a link, a
-//! pipe, a socket or a device, and what a file holds or a link says. Nothing follows a link, and nothing
-//! opens what is not a file. Empty directories are no inputs. Content is what lies in the working tree:
+//! pipe, a socket or a device, and what a file holds or a link says. A link to a file of the workspace that is
+//! no input counts with what that file holds, too; no other link is followed, and nothing opens what is not a
+//! file. Empty directories are no inputs. Content is what lies in the working tree:
 //! where git converts line ends or applies filters, trees that differ in that have other digests.
 //!
 //! Where anything cannot be read the answer is an error: fewer files would pass for fewer inputs.
@@ -19,6 +20,7 @@
 mod cache;
 mod entry;
 mod index;
+mod links;
 mod look;
 mod repository;
 mod rules;
@@ -91,7 +93,8 @@ impl Inputs {
         } else {
             Ok(())
         };
-        let entries = looks.into_iter().map(|look| look.entry).collect();
+        let mut entries: Vec<entry::Entry> = looks.into_iter().map(|look| look.entry).collect();
+        links::count_hidden(&self.root, &mut entries)?;
         let digest = InputsDigest::of(entries, found.read);
         let mut digest = digest.map_err(|error| InputsError::unreadable(&self.root, error))?;
         digest.note = saved.err().map(|error| format!("digests of files are not kept: {error}"));

@@ -42,7 +42,11 @@ impl Repository {
             Some(text) => git.join(path_of(text.trim_ascii())),
             None => git,
         };
-        let exclude = read(&common.join("info/exclude"), RULES_BYTES)?;
+        // Inside another repository, who makes one could have it exclude whatever lies there.
+        let exclude = match base {
+            0 => read(&common.join("info/exclude"), RULES_BYTES)?,
+            _ => None,
+        };
         let rules = exclude.and_then(|text| Rules::nearer(None, base, &text));
         Ok(Some(Self { index, rules }))
     }
@@ -74,7 +78,7 @@ fn git_directory(directory: &Path) -> Result<Option<PathBuf>, InputsError> {
         return Ok(None);
     }
     let text = read(&git, POINTER_BYTES)?.unwrap_or_default();
-    let Some(path) = text.strip_prefix(b"gitdir:") else { return Ok(None) };
+    let Some(path) = text.strip_prefix(b"gitdir: ") else { return Ok(None) };
     let leads = directory.join(path_of(path.trim_ascii()));
     if is_git(&leads) {
         return Ok(Some(leads));
@@ -84,8 +88,23 @@ fn git_directory(directory: &Path) -> Result<Option<PathBuf>, InputsError> {
     Err(InputsError::unreadable(&git, why))
 }
 
+/// Whether git takes `directory` for a repository: what it passes over is a directory like others to it. A working
+/// tree of its own has `commondir` in place of objects and references.
 fn is_git(directory: &Path) -> bool {
-    directory.join("HEAD").symlink_metadata().is_ok()
+    let head = directory.join("HEAD");
+    let head = match fs::symlink_metadata(&head) {
+        Ok(about) if about.is_symlink() => {
+            return fs::read_link(&head).is_ok_and(|to| to.starts_with("refs"));
+        }
+        Ok(_) => read(&head, POINTER_BYTES).ok().flatten().unwrap_or_default(),
+        Err(_) => return false,
+    };
+    let head = head.trim_ascii();
+    let is_id = matches!(head.len(), 40 | 64) && head.iter().all(u8::is_ascii_hexdigit);
+    let names =
+        head.strip_prefix(b"ref:").is_some_and(|name| name.trim_ascii().starts_with(b"refs/"));
+    let holds = |name: &str| directory.join(name).is_dir();
+    (is_id || names) && (directory.join("commondir").is_file() || holds("objects") && holds("refs"))
 }
 
 /// The file at `path`; none where there is none.

@@ -54,6 +54,10 @@ fn compile(text: &[u8]) -> Gitignore {
     for line in text.split(|byte| *byte == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if let Ok(line) = std::str::from_utf8(line) {
+            // To git a `\` in brackets escapes what follows, to the matcher it does not.
+            if line.contains('[') && line.contains('\\') && !line.starts_with('!') {
+                continue;
+            }
             let _ = builder.add_line(None, &with_literal_braces(line));
         }
     }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use concertina_core::procedure::Machine;
 use concertina_core::session::Listed;
 use concertina_format::config::ConfigOrigin;
-use concertina_format::procedure::PROCEDURE_BYTES;
-use concertina_types::Diagnostic;
+use concertina_format::procedure::{Issuer, PROCEDURE_BYTES, Procedure};
+use concertina_store::Keyring;
+use concertina_types::{Diagnostic, Severity};
 
 use crate::error::RuntimeError;
 
@@ -64,7 +65,11 @@ impl ProcedureFile {
             return Err(unreadable(format!("it is larger than {most} bytes")));
         }
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
-        match Machine::new(&text) {
+        let read = Machine::new(&text).and_then(|machine| {
+            let faults = key_faults(machine.document());
+            if faults.is_empty() { Ok(machine) } else { Err(faults) }
+        });
+        match read {
             Ok(machine) => Ok(Self { path: path.to_owned(), text, machine, by: None }),
             Err(findings) => {
                 let first = findings.first().map(|found| found.message.clone()).unwrap_or_default();
@@ -77,6 +82,19 @@ impl ProcedureFile {
     pub fn name(&self) -> &str {
         &self.machine.document().name
     }
+}
+
+/// Keys of webhooks that are none: nothing could ever prove their checkpoints.
+pub fn key_faults(procedure: &Procedure) -> Vec<Diagnostic> {
+    let faults = procedure.checkpoints.iter().filter_map(|checkpoint| {
+        let Issuer::Webhook { key } = &checkpoint.issuer else { return None };
+        let error = Keyring::default().add(key).err()?;
+        let message = format!("the key of checkpoint `{}`: {error}", checkpoint.name);
+        let help = "write the public key of whoever signs";
+        let found = Diagnostic::new("BAD_KEY", Severity::Error, message);
+        Some(found.at(checkpoint.at).help(help))
+    });
+    faults.collect()
 }
 
 /// The procedures of a workspace.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use concertina_core::catalog::SkillEntry;
 use concertina_core::session::{
-    Ask, Command, Held, OpenSkill, Origin, Pin, PreparedSkill, Refusal, Targets,
+    Ask, COMMANDS, Command, Held, OpenSkill, Origin, Pin, PreparedSkill, Refusal, Targets,
 };
 use concertina_types::{Blob, CallOutcome, Diagnostic, Digest, OnUnexpected, Severity, ToolName};
 use serde::Serialize;
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::Session;
 use super::opening::ReadySkill;
+use super::quiet::Hold;
 use crate::Cancel;
 use crate::approval::{pins, targets_of_command};
 use crate::error::RuntimeError;
@@ -149,6 +150,13 @@ impl Session {
         command: &str,
         cancel: &Cancel,
     ) -> Result<Result<String, Unmet>, RuntimeError> {
+        let tool = ToolName::new(format!("{COMMANDS}/{}", skill.id)).ok();
+        let hold =
+            tool.map_or_else(|| Ok(Some(Hold::default())), |tool| self.hold_writing(&tool))?;
+        let Some(hold) = hold else {
+            let text = "another session tells of the work now, and it must not change under it; open the skill again";
+            return Ok(Err((Refusal::new("STEP_WAITS", text), None)));
+        };
         // The command before may have changed what a guard looks at.
         self.look()?;
         let words = concertina_format::expand::split_words(command);
@@ -170,6 +178,7 @@ impl Session {
         };
         let id = ticket.id();
         self.admitted(id, ticket.tool(), ticket.arguments());
+        self.holds(id, hold);
         let outcome = runner.run(ticket, cancel);
         let held = Held { witness: self.witness(id), ..kept(&outcome) };
         let (outcome, output, result) = match outcome {
@@ -189,8 +198,9 @@ impl Session {
                 (CallOutcome::Failed { code, message }, String::new(), Err((refusal, None)))
             }
         };
-        let applied = self.apply(&Command::Settle { id, outcome, output, held })?;
-        self.answer_waiting(applied)?;
+        let applied = self.apply(&Command::Settle { id, outcome, output, held });
+        self.let_go(id);
+        self.answer_waiting(applied?)?;
         Ok(result)
     }
 

@@ -118,11 +118,24 @@ impl Session {
         arguments: &Value,
     ) -> Result<Admission, RuntimeError> {
         if let Some(tool) = arguments.get("tool").and_then(Value::as_str) {
+            if let Some(key) = stray(arguments) {
+                let reason = format!("call knows no `{key}`; what {tool} takes goes into `args`");
+                let reply = self.refuse(origin, format!("call {tool}"), "BAD_ARGUMENTS", reason)?;
+                return Ok(Admission::Answered(Box::new(reply)));
+            }
             return self.admit(toolbox, origin, tool, inner_object(arguments, "args"));
         }
         let reply = self.refuse(origin, "call", "BAD_ARGUMENTS", missing("call", "tool"))?;
         Ok(Admission::Answered(Box::new(reply)))
     }
+}
+
+/// A key of `call` under which somebody most likely meant `args`: it is not there, and this one is.
+fn stray(arguments: &Value) -> Option<&str> {
+    let all = arguments.as_object()?;
+    let known = ["tool", "args", "session"];
+    let stray = all.keys().map(String::as_str).find(|key| !known.contains(key));
+    stray.filter(|_| !all.contains_key("args"))
 }
 
 fn missing(tool: &str, argument: &str) -> String {

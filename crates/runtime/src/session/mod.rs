@@ -7,6 +7,7 @@ mod handover;
 mod opening;
 mod part;
 mod procedure;
+mod quiet;
 mod secrets;
 mod small;
 mod tools;
@@ -299,8 +300,11 @@ impl Session {
         Ok(self.apply(&Command::Compact)?.reply)
     }
 
-    /// Settles what a crash or a break left open.
+    /// Settles what a crash or a break left open. What another process has under way is not, and stays as it is.
     pub fn recover(&mut self) -> Result<(), RuntimeError> {
+        if self.is_under_way_elsewhere() {
+            return Ok(());
+        }
         self.apply(&Command::Recover).map(drop)
     }
 

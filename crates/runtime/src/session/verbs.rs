@@ -591,6 +591,8 @@ impl Session {
                 return Ok(Admission::Answered(Box::new(reply)));
             }
         };
+        self.give_up_what_nobody_runs()?;
+        let Some(hold) = self.hold(&tool)? else { return self.not_quiet(origin, &tool) };
         self.look()?;
         let (state, world) = (&self.state, self.world());
         let targets = meant(state, &world, &tool).map_or_else(Targets::default, |entry| {
@@ -606,6 +608,7 @@ impl Session {
         Ok(match (applied.ticket, applied.ask) {
             (Some(ticket), _) => {
                 self.admitted(ticket.id(), ticket.tool(), ticket.arguments());
+                self.holds(ticket.id(), hold);
                 Admission::Admitted(ticket)
             }
             (None, Some(ask)) => Admission::Asked(Box::new(ask)),
@@ -635,8 +638,9 @@ impl Session {
             }
             CallOutcome::Done { .. } | CallOutcome::Unknown => None,
         };
-        let applied = self.apply(&Command::Done { origin, id, outcome, output, held })?;
-        let mut reply = self.answer_waiting(applied)?;
+        let applied = self.apply(&Command::Done { origin, id, outcome, output, held });
+        self.let_go(id);
+        let mut reply = self.answer_waiting(applied?)?;
         // A call that was admitted and not done is still a request that was not met.
         reply.refusal = reply.refusal.or(failure);
         Ok(reply)

@@ -23,10 +23,14 @@ const GLOB_FILES: usize = 4_096;
 
 /// What stays as it is in every directory that may be written, whether it is there or not: what other
 /// programs read as settings or run by themselves.
-const PROTECTED: [&str; 22] = [
+const PROTECTED: [&str; 25] = [
     ".git/config",
     ".git/hooks",
-    ".git/info/attributes",
+    // Each can lead git to other settings, or have it run something.
+    ".git/config.worktree",
+    ".git/info",
+    ".git/modules",
+    ".git/worktrees",
     ".gitmodules",
     ".bashrc",
     ".bash_profile",
@@ -47,6 +51,10 @@ const PROTECTED: [&str; 22] = [
     "skills.lock",
     ".concertina",
 ];
+
+/// By this git reads another directory's settings. It is there in working trees that share a repository; anywhere else
+/// git cannot do with anything in its place, so whatever appears there is taken away again.
+const LEADS_GIT_AWAY: &str = ".git/commondir";
 
 /// Variables that lead tool chains to their own directories, and where these are below the home: their
 /// programs look for them there, and the home itself is not granted.
@@ -94,10 +102,12 @@ impl Executor for SandboxExecutor {
         let confinement = self.confinement(invocation, &program);
         let proxy = gate(&confinement, &invocation.access)?;
         let gate = proxy.as_ref().map(|proxy| proxy as &dyn Gate);
+        let absent = absent(&confinement, invocation);
         let finished = concertina_sandbox::run(machine(), &program, &confinement, gate, &|| {
             cancel.is_stopped()
-        })
-        .map_err(|error| failed(error, invocation))?;
+        });
+        taken_away(&absent)?;
+        let finished = finished.map_err(|error| failed(error, invocation))?;
         let attempts = proxy.as_ref().map(Proxy::attempts).unwrap_or_default();
         let refused = attempts.kept.iter().filter(|attempt| !attempt.allowed);
         Ok(Execution {
@@ -111,6 +121,29 @@ impl Executor for SandboxExecutor {
             }),
         })
     }
+}
+
+/// What must not be there afterwards, since it was not there before.
+fn absent(confinement: &Confinement, invocation: &Invocation) -> Vec<PathBuf> {
+    let directories = confinement.write.iter().chain([&invocation.directory]);
+    let paths = directories.map(|directory| directory.join(LEADS_GIT_AWAY));
+    let is_in_git = |path: &PathBuf| path.parent().is_some_and(Path::is_dir);
+    paths.filter(|path| is_in_git(path) && path.symlink_metadata().is_err()).collect()
+}
+
+/// Removes what the program put in places that were empty; says so.
+fn taken_away(places: &[PathBuf]) -> Result<(), ExecutionError> {
+    let mut made = places.iter().filter(|place| place.symlink_metadata().is_ok());
+    let Some(first) = made.next() else { return Ok(()) };
+    for place in std::iter::once(first).chain(made) {
+        let removed = std::fs::remove_file(place).or_else(|_| std::fs::remove_dir_all(place));
+        removed.map_err(ExecutionError::Lost)?;
+    }
+    let message = format!(
+        "it wrote {}, by which git would read other settings; that was removed again, and what else it did stays",
+        first.display()
+    );
+    Err(ExecutionError::Confined { code: "PROTECTED", message })
 }
 
 impl SandboxExecutor {
@@ -142,6 +175,7 @@ impl SandboxExecutor {
         );
         for directory in directories.filter(|path| path.is_dir()) {
             protect.extend(PROTECTED.iter().map(|name| directory.join(name)));
+            protect.extend(Some(directory.join(LEADS_GIT_AWAY)).filter(|path| path.exists()));
         }
         let held = self.held.iter().filter(|held| write.iter().any(|root| held.starts_with(root)));
         protect.extend(held.cloned());

@@ -410,3 +410,40 @@ fn many_changes_are_shown_in_part_and_given_whole() {
     assert_eq!(differences(&before, &after).count(), 50);
     assert_eq!(changed(&after, &tree.look()).shown, []);
 }
+
+#[test]
+fn j10_a_link_counts_with_what_is_hidden_behind_it() {
+    let tree = Tree::of_two();
+    tree.write(".gitignore", "hidden\n").write("hidden", "one");
+    symlink("hidden", tree.path("link")).unwrap();
+    let before = tree.look();
+    tree.write("hidden", "two");
+    assert_eq!(differences(&before, &tree.look()).count(), 1, "used through the link");
+    let before = tree.look();
+    fs::remove_file(tree.path("hidden")).unwrap();
+    assert_eq!(differences(&before, &tree.look()).count(), 1);
+    // One that leads to itself, and one to a directory, are what they say.
+    symlink("round", tree.path("round")).unwrap();
+    symlink("src", tree.path("there")).unwrap();
+    assert!(tree.look_at(".", &[]).is_ok());
+}
+
+#[test]
+fn j10_what_git_passes_over_hides_nothing() {
+    let tree = Tree::of_two();
+    let count = || tree.look().files;
+    // A directory that only looks like a repository, or excludes what lies in it.
+    tree.write("sub/.git/HEAD", "x").write("sub/.git/info/exclude", "*\n");
+    let before = count();
+    tree.write("sub/evil.sh", "echo evil");
+    assert_eq!(count(), before + 1);
+    tree.write("sub/.git/HEAD", "ref: refs/heads/main\n").write("sub/.git/objects/x", "x");
+    tree.write("sub/.git/refs/x", "x");
+    assert_eq!(count(), before + 1, "nor does a real one inside");
+    tree.write("elsewhere/HEAD", "x").write("gone/.git", "gitdir:../elsewhere\n");
+    tree.write("gone/evil.sh", "echo evil");
+    assert_eq!(count(), before + 3);
+    // In brackets a backslash escapes to git.
+    tree.write("evil.sh", "echo evil").write(".gitignore", "e[v\\]il.sh\n");
+    assert_eq!(count(), before + 5);
+}

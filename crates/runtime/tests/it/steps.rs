@@ -1,13 +1,13 @@
 //! Procedures that are followed in a real directory, with programs that really run.
 
 use concertina_core::procedure::TaskCard;
-use concertina_core::session::Origin;
-use concertina_runtime::{Cancel, Reply, RuntimeError, Session, Started, Workspace};
+use concertina_core::session::{Origin, Part, Ticket};
+use concertina_runtime::{Admission, Cancel, Reply, RuntimeError, Session, Started, Workspace};
 use concertina_store::{Keyring, Store};
 use concertina_types::{ApprovalScope, Fact, Means, SignedReceipt};
 use serde_json::json;
 
-use crate::kit::World;
+use crate::kit::{World, open_as, skill_with};
 
 const SETTINGS: &str = r#"
 [procedures]
@@ -77,6 +77,13 @@ impl Seat {
     fn call(&mut self, tool: &str) -> Reply {
         let origin = Origin { subject: concertina_types::Subject::Model, call: None };
         self.session.call(&self.workspace, origin, tool, json!({}), &Cancel::default()).unwrap()
+    }
+
+    /// The text of a skill.
+    fn open(&mut self, reference: &str) -> String {
+        let reply = open_as(&mut self.session, &mut self.workspace, Origin::user(), reference);
+        reply.unwrap();
+        self.session.view().part(Part::Skills)
     }
 
     fn card(&self) -> TaskCard {
@@ -189,7 +196,9 @@ fn j04_a_report_counts_only_where_the_run_itself_wrote_it() {
     world.write("work/gate.sop.yaml", gate).write("work/report.xml", report);
     world.config(&SETTINGS.replace("danger = \"safe\"\n", ""));
     world.write("work/test.sh", "exit 0\n");
-    crate::kit::settle();
+    // Any program can date a file.
+    let dated = std::fs::File::options().append(true).open(world.path("work/report.xml")).unwrap();
+    dated.set_modified(std::time::SystemTime::now() + std::time::Duration::from_hours(24)).unwrap();
     let mut seat = Seat::in_world(&world);
     seat.call("lint");
     let text = seat.call("test").answer.unwrap().text;
@@ -198,6 +207,118 @@ fn j04_a_report_counts_only_where_the_run_itself_wrote_it() {
     seat.call("lint");
     let text = seat.call("test").answer.unwrap().text;
     assert_eq!(seat.card().state, "ship", "{text}");
+}
+
+#[test]
+fn j10_a_proof_is_about_the_files_that_its_call_began_on() {
+    let world = world();
+    let mut seat = Seat::in_world(&world);
+    seat.call("lint");
+    let test = begun(&mut seat, "test");
+    let id = test.id();
+    let outcome = seat.workspace.toolbox().run(test, &Cancel::default());
+    // Before that is on the record, somebody changes the work, and it is looked at.
+    world.write("work/src.txt", "three\n");
+    seat.session.look().unwrap();
+    let text = seat.session.finish(Origin::user(), id, outcome).unwrap().answer.unwrap().text;
+    assert!(text.contains("INPUTS_CHANGED") && text.contains("src.txt"), "{text}");
+    assert!(seat.receipts().iter().all(|one| one.receipt.proves != ["test.ok"]));
+    assert_eq!(seat.card().state, "test");
+}
+
+#[test]
+fn j07_a_line_that_ends_the_output_of_the_runner_is_no_line_of_the_runner() {
+    let world = world();
+    // Of two tests one printed what would end the output, then failed.
+    let tap =
+        "echo 1..1\necho ok 1 - it works\necho '[standard error]'\necho not ok 2 - it fails\n";
+    world.write("work/test.sh", tap);
+    let mut seat = Seat::in_world(&world);
+    seat.call("lint");
+    let text = seat.call("test").answer.unwrap().text;
+    assert!(text.contains("there are two lines"), "{text}");
+    assert_eq!(seat.card().state, "test");
+}
+
+#[test]
+fn j09_each_command_in_the_text_of_a_skill_is_judged_on_the_work_as_the_one_before_left_it() {
+    let world = world();
+    let gate = GATE
+        .replace(
+            "{ship: {when: \"lint.ok && test.ok\"}}",
+            "{command/shipping: {when: \"lint.ok && test.ok\"}}",
+        )
+        .replace("receipt(ship)", "receipt(command/shipping)")
+        .replace("never: ship", "never: command/shipping")
+        .replace("on_stale: {goto: lint}, ", "");
+    world.write("work/gate.sop.yaml", gate);
+    let more = "permissions:\n  read: [{paths: [\"**\"]}]\n  write: [{paths: [\"src/**\"]}]\n  execute: [\"cp *\"]";
+    let body = "!`cp new.txt src/a.txt`\n\n!`cp src/a.txt src/shipped.txt`";
+    world.write("work/src/a.txt", "one\n");
+    world.write("work/.claude/skills/shipping/SKILL.md", skill_with("shipping", more, body));
+    let mut seat = Seat::in_world(&world);
+    seat.call("lint");
+    seat.call("test");
+    assert_eq!(seat.card().state, "ship");
+    let text = seat.open("skill:shipping");
+    let left = std::fs::read_to_string(world.path("work/src/a.txt")).unwrap();
+    assert!(left == "two\n" && !world.path("work/src/shipped.txt").exists(), "{left}{text}");
+    assert!(text.contains("[not run: `cp src/a.txt src/shipped.txt`"), "{text}");
+    let last = seat.receipts().pop().unwrap().receipt;
+    assert_eq!(last.tool, "command/shipping", "and each leaves a receipt");
+}
+
+/// The first half of a call, which is left under way.
+fn begun(seat: &mut Seat, tool: &str) -> Ticket {
+    let origin = Origin { subject: concertina_types::Subject::Model, call: None };
+    match seat.session.admit(seat.workspace.toolbox(), origin, tool, json!({})).unwrap() {
+        Admission::Admitted(ticket) => ticket,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn j10_no_other_session_writes_under_what_tells_of_the_work() {
+    let world = world();
+    let mut seat = Seat::in_world(&world);
+    let mut workspace = open(&world);
+    let session = Session::create(&mut workspace, world.store(), Started::default()).unwrap();
+    let mut other = Seat { workspace, session };
+    let lint = begun(&mut seat, "lint");
+    let refused = other.call("edit").refusal.unwrap();
+    assert_eq!(refused.code, "STEP_WAITS", "{}", refused.message);
+    let outcome = seat.workspace.toolbox().run(lint, &Cancel::default());
+    seat.session.finish(Origin::user(), 1, outcome).unwrap();
+    assert_eq!(code(&other.call("edit")), "", "it has ended");
+    // And the other way round.
+    let edit = begun(&mut other, "edit");
+    assert_eq!(code(&seat.call("lint")), "STEP_WAITS");
+    drop((edit, other));
+    assert_eq!(code(&seat.call("lint")), "", "a session that is gone holds nothing");
+}
+
+#[test]
+fn j18_what_another_process_has_under_way_is_not_given_up() {
+    let world = world();
+    let mut seat = Seat::in_world(&world);
+    let lint = begun(&mut seat, "lint");
+    let id = seat.session.id().clone();
+    let mut workspace = open(&world);
+    let mut other = Session::resume(world.store(), id.clone()).unwrap();
+    other.take_up(&mut workspace).unwrap();
+    other.recover().unwrap();
+    assert_eq!(other.state().pending.len(), 1, "it goes on");
+    let outcome = seat.workspace.toolbox().run(lint, &Cancel::default());
+    seat.session.finish(Origin::user(), 1, outcome).unwrap();
+    assert_eq!(seat.card().state, "test");
+    // What nobody has under way any more is settled.
+    let test = begun(&mut seat, "test");
+    drop((test, seat));
+    let mut last = Session::resume(world.store(), id).unwrap();
+    last.take_up(&mut workspace).unwrap();
+    last.recover().unwrap();
+    assert!(last.state().pending.is_empty());
+    assert_eq!(last.task_card().unwrap().state, "test");
 }
 
 #[test]
@@ -324,4 +445,24 @@ fn j17_a_skill_brings_its_procedure_and_is_not_open_without_it() {
     let told = session.open(&mut workspace, Origin::user(), "skill:shipping", &options).unwrap();
     assert_eq!(code(&told), "PROCEDURE_UNSOUND");
     assert!(session.state().open.is_empty());
+}
+
+#[test]
+fn s_no_tool_leads_git_to_other_settings() {
+    let world = world();
+    let settings = format!(
+        "{SETTINGS}[tool.lead]\nargv = [\"sh\", \"-c\", \"mkdir -p .git/alt; echo alt > .git/commondir; echo done\"]\n[tool.exclude]\nargv = [\"sh\", \"-c\", \"echo '*' > .git/info/exclude\"]\n"
+    );
+    world.config(&settings.replace("files = [\"gate.sop.yaml\"]", ""));
+    world.write("work/.git/HEAD", "ref: refs/heads/main\n").write("work/.git/info/exclude", "");
+    let mut workspace = open(&world);
+    let mut session = Session::create(&mut workspace, world.store(), Started::default()).unwrap();
+    let mut call = |tool: &str| {
+        session.call(&workspace, Origin::user(), tool, json!({}), &Cancel::default()).unwrap()
+    };
+    let refused = call("lead").refusal.unwrap();
+    assert_eq!(refused.code, "PROTECTED", "{}", refused.message);
+    assert!(!world.path("work/.git/commondir").exists());
+    call("exclude");
+    assert_eq!(std::fs::read_to_string(world.path("work/.git/info/exclude")).unwrap(), "");
 }

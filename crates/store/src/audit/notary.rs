@@ -16,6 +16,18 @@ use crate::StoreError;
 /// Signatures of one envelope. More are somebody's attempt to keep us busy.
 const SIGNATURES: usize = 8;
 
+/// Keys that are tried on one signature. Logs that changed their key more often are not verified by hints alone.
+const KEYS: usize = 64;
+
+/// What the name of a key on a signature means. An empty one means nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// The signature is that key's. We name the keys of what we sign, so any other name was put there by somebody.
+    Bind,
+    /// Others name their keys as they like; it says which to try first.
+    Hint,
+}
+
 /// Fewer than this are not worth another thread.
 const SHARE: usize = 32;
 
@@ -76,11 +88,18 @@ impl concertina_types::Notary for Notary {
 }
 
 /// A text that is no public key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "it is no public key: expected `concertina+ID+BASE64`, as `concertina audit keys` prints it"
-)]
-pub struct PublicKeyError;
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublicKeyError {
+    /// It is written in neither way.
+    #[error(
+        "it is no public key: expected the base64 of the 32 bytes of an Ed25519 key, or `concertina+ID+BASE64`, as `concertina audit keys` prints it"
+    )]
+    NoKey,
+    /// It names its key by another one's id.
+    #[error("the id in it is not that of the key; it would be `{0}`")]
+    WrongId(String),
+}
 
 /// The public keys whose signatures are believed. None of them is weak, which is all that a strict check of a
 /// signature would add.
@@ -113,18 +132,25 @@ impl Keyring {
         Ok(Self::from(&Keys::below(home).log()?))
     }
 
-    /// Also believes the key that `text` spells.
+    /// Also believes the key that `text` spells: `concertina+ID+BASE64`, or the base64 of its 32 bytes.
     pub fn add(&mut self, text: &str) -> Result<(), PublicKeyError> {
-        let parse = || {
-            // A `+` can stand in base64, too.
-            let base64 = text.splitn(3, '+').nth(2)?;
-            let bytes = BASE64.decode(base64).ok()?;
-            let public: [u8; 32] = bytes.split_first()?.1.try_into().ok()?;
-            let id = KeyId::of(&public);
-            let key = VerifyingKey::from_bytes(&public).ok().filter(|key| !key.is_weak())?;
-            (id.verifier(&public) == text).then_some((id, key))
+        // A `+` can stand in base64, too.
+        let base64 = match text.strip_prefix("concertina+") {
+            Some(named) => named.split_once('+').map(|(_, base64)| base64),
+            None => Some(text),
         };
-        self.0.push(parse().ok_or(PublicKeyError)?);
+        let bytes =
+            base64.and_then(|base64| BASE64.decode(base64).ok()).ok_or(PublicKeyError::NoKey)?;
+        let is_named = base64 != Some(text);
+        let public = if is_named { bytes.get(1..).unwrap_or_default() } else { &bytes };
+        let public: [u8; 32] = public.try_into().map_err(|_| PublicKeyError::NoKey)?;
+        let key = VerifyingKey::from_bytes(&public).ok().filter(|key| !key.is_weak());
+        let (id, key) = (KeyId::of(&public), key.ok_or(PublicKeyError::NoKey)?);
+        let verifier = id.verifier(&public);
+        if is_named && verifier != text {
+            return Err(PublicKeyError::WrongId(verifier));
+        }
+        self.0.push((id, key));
         Ok(())
     }
 
@@ -142,7 +168,7 @@ impl Keyring {
         }
         let payload = envelope.payload().map_err(|error| unreadable(error.to_string()))?;
         let signed = pre_authentication(&envelope.kind, &payload);
-        let key = self.signer(envelope, &signed)?;
+        let key = self.signer(envelope, &signed, Names::Bind)?;
         let receipt = Receipt::read(&payload)
             .map_err(|error| ReceiptFault::new(FaultKind::NotCanonical, error.to_string()))?;
         Ok(Genuine { receipt, digest: Digest::of(&payload), key })
@@ -180,42 +206,51 @@ impl Keyring {
         let payload = envelope
             .payload()
             .map_err(|error| ReceiptFault::new(FaultKind::Unreadable, error.to_string()))?;
-        self.signer(envelope, &pre_authentication(&envelope.kind, &payload))
+        self.signer(envelope, &pre_authentication(&envelope.kind, &payload), Names::Hint)
     }
 
     /// Who signed `signed`.
-    fn signer(&self, envelope: &Envelope, signed: &[u8]) -> Result<KeyId, ReceiptFault> {
+    fn signer(
+        &self,
+        envelope: &Envelope,
+        signed: &[u8],
+        names: Names,
+    ) -> Result<KeyId, ReceiptFault> {
         let mut named = None;
         for signature in envelope.signatures.iter().take(SIGNATURES) {
-            // The id is a hint and may be missing.
-            let meant = self
-                .0
-                .iter()
-                .filter(|(id, _)| signature.keyid.is_empty() || id.to_string() == signature.keyid);
             let made = BASE64.decode(&signature.sig).ok();
             let made = made.and_then(|bytes| Signature::from_slice(&bytes).ok());
-            for (id, key) in meant {
-                named = named.or(Some(*id));
+            let (meant, others): (Vec<_>, Vec<_>) =
+                self.0.iter().partition(|(id, _)| id.to_string() == signature.keyid);
+            named = named.or(meant.first().map(|(id, _)| *id));
+            let may_be_any = names == Names::Hint || signature.keyid.is_empty();
+            let others = others.into_iter().filter(|_| may_be_any);
+            for (id, key) in meant.into_iter().chain(others).take(KEYS) {
                 if made.is_some_and(|made| key.verify(signed, &made).is_ok()) {
-                    return Ok(*id);
+                    return Ok(id);
                 }
             }
         }
+        let unknown = |why: String| ReceiptFault::new(FaultKind::UnknownKey, why);
         Err(match (named, envelope.signatures.first()) {
             (Some(id), _) => {
                 let why = format!("its signature is not that of the key {id} for what it says");
                 ReceiptFault::new(FaultKind::Forged, why)
             }
-            (None, Some(first)) if !self.is_empty() => {
-                let id: String = first.keyid.chars().take(20).collect();
-                let why = format!("no key that is believed here is called `{id}`");
-                ReceiptFault::new(FaultKind::UnknownKey, why)
+            (None, None) => unknown("nobody signed it".to_owned()),
+            (None, Some(_)) if self.is_empty() => {
+                unknown("no key is believed here; give one with --key".to_owned())
             }
-            (None, Some(_)) => ReceiptFault::new(
-                FaultKind::UnknownKey,
-                "no key is believed here; give one with --key",
-            ),
-            (None, None) => ReceiptFault::new(FaultKind::UnknownKey, "nobody signed it"),
+            (None, Some(first)) if first.keyid.is_empty() => {
+                let why = "its signature is that of no key that is believed here, for what it says";
+                ReceiptFault::new(FaultKind::Forged, why)
+            }
+            (None, Some(first)) => {
+                let id: String = first.keyid.chars().take(20).collect();
+                unknown(format!(
+                    "no key that is believed here is called `{id}`, and none of them signed it"
+                ))
+            }
         })
     }
 }

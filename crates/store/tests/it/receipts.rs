@@ -196,6 +196,38 @@ fn j04_a_signature_of_somebody_else_is_none() {
 }
 
 #[test]
+fn j05_others_name_their_keys_as_they_like() {
+    let notary = notary();
+    let keys = believing(&notary);
+    let mut statement = sealed(&notary, "text/plain", "said");
+    for name in ["", "ci", "00000000"] {
+        statement.signatures[0].keyid = name.to_owned();
+        assert_eq!(keys.signed(&statement), Ok(notary.key()), "{name}");
+    }
+    let mut receipt = SignedReceipt::by(&notary, receipt()).envelope();
+    receipt.signatures[0].keyid = "ci".to_owned();
+    fails(&keys, &receipt, FaultKind::UnknownKey);
+}
+
+#[test]
+fn j05_a_key_is_spelled_by_its_bytes_or_with_its_own_id() {
+    let notary = notary();
+    let public = notary.public();
+    let bytes = BASE64.decode(public.splitn(3, '+').nth(2).unwrap()).unwrap();
+    let mut keys = Keyring::default();
+    keys.add(&BASE64.encode(&bytes[1..])).unwrap();
+    assert!(keys.verify(&SignedReceipt::by(&notary, receipt()).envelope()).is_ok());
+    let wrong = public.replacen(&notary.key().to_string(), "00000000", 1);
+    let error = keys.add(&wrong).unwrap_err().to_string();
+    assert!(error.contains(&format!("it would be `{public}`")), "{error}");
+    for none in ["", "K", "concertina+", "concertina+00000000+", &BASE64.encode([0; 31])] {
+        assert!(keys.add(none).unwrap_err().to_string().contains("no public key"), "{none}");
+    }
+    // A point of small order would believe anything.
+    assert!(keys.add(&BASE64.encode([0; 32])).is_err());
+}
+
+#[test]
 fn j04_what_is_signed_for_something_else_is_no_receipt() {
     let notary = notary();
     let keys = believing(&notary);

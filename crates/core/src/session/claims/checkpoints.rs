@@ -90,6 +90,12 @@ impl Checkpoints {
         self.spoken_of(said).map(|named| named.checkpoint.as_str()).collect()
     }
 
+    /// Those of the procedure that was followed last, or of any.
+    pub(super) fn all(&self) -> Vec<&str> {
+        let of_first = self.mentions.iter().filter(|named| named.machine == 0);
+        of_first.map(|named| named.checkpoint.as_str()).collect()
+    }
+
     /// Who says "unit tests" does not speak of just any tests.
     fn spoken_of<'s>(&'s self, said: &Said) -> impl Iterator<Item = &'s Named> {
         let spoken = |named: &Named| -> Vec<Mention> {

@@ -17,7 +17,7 @@ use crate::catalog::search::Said;
 use crate::catalog::sentences;
 use crate::procedure::Machine;
 use checkpoints::Checkpoints;
-use words::{is_report, names, says_failed, says_ran, says_well};
+use words::{is_others, is_report, means_all, names, said_well, says_failed, says_ran};
 
 /// What the log knows of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -161,7 +161,7 @@ impl Book {
     }
 
     fn claims<'a>(&'a self, said: &'a str, turn: Option<u32>) -> impl Iterator<Item = Claim> + 'a {
-        let sentences = said.lines().flat_map(sentences);
+        let sentences = said.lines().flat_map(sentences).filter(|sentence| !is_others(sentence));
         sentences.flat_map(move |sentence| {
             let of_tools = self.of_tools(sentence, turn);
             of_tools.into_iter().chain(self.of_checkpoints(sentence, turn))
@@ -202,10 +202,15 @@ impl Book {
     }
 
     fn of_checkpoints(&self, sentence: &str, turn: Option<u32>) -> Vec<Claim> {
-        if !says_well(sentence) {
-            return Vec::new();
+        let mut named: Vec<&str> = Vec::new();
+        for part in said_well(sentence) {
+            let meant = match self.checkpoints.named_in(&Said::new(part)) {
+                meant if meant.is_empty() && means_all(part) => self.checkpoints.all(),
+                meant => meant,
+            };
+            named
+                .extend(meant.into_iter().filter(|name| !named.contains(name)).collect::<Vec<_>>());
         }
-        let named = self.checkpoints.named_in(&Said::new(sentence)).into_iter();
         let claim = |checkpoint: &str| {
             let (standing, receipt) = self.checkpoints.standing(checkpoint, self.now);
             Claim {
@@ -218,6 +223,6 @@ impl Book {
                 receipt,
             }
         };
-        named.map(claim).collect()
+        named.into_iter().map(claim).collect()
     }
 }

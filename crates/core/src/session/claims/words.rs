@@ -89,6 +89,11 @@ const UNDONE: &[&str] = &[
     "until",
     "unless",
     "without",
+    "once",
+    "when",
+    "whenever",
+    "ensure",
+    "make",
     "shouldn't",
     "didn't",
     "haven't",
@@ -103,7 +108,7 @@ const UNDONE: &[&str] = &[
 ];
 const UNDONE_CHINESE: &[&str] = &[
     "将", "可以", "应该", "需要", "没有", "未", "不能", "无法", "请", "如果", "打算", "准备",
-    "让我", "吗",
+    "让我", "吗", "一旦", "确保",
 ];
 
 /// Words by which a sentence says that a program ran, whatever came of it.
@@ -164,13 +169,47 @@ pub(super) fn says_ran(sentence: &str) -> bool {
     has(&lower, RAN) || holds(&lower, RAN_CHINESE)
 }
 
-/// Whether a sentence says that something went well, and nothing else of it.
-pub(super) fn says_well(sentence: &str) -> bool {
-    let said = sentence.to_lowercase();
-    let lower = without_denied_failures(&said);
-    let says_none = lower.len() < said.len();
-    let is_well = says_none || has(&lower, WELL) || holds(&lower, WELL_SIGNS);
-    is_well && !is_undone(&lower) && !says_failed(&lower)
+/// The parts of a sentence that say that something went well. What takes a sentence back takes back all of it; that
+/// something failed is said of the part that says so.
+pub(super) fn said_well(sentence: &str) -> Vec<&str> {
+    let whole = without_denied_failures(&sentence.to_lowercase());
+    if is_undone(&whole) {
+        return Vec::new();
+    }
+    let parts = sentence.split([',', ';', '，', '；']);
+    let is_well = |part: &&str| {
+        let said = part.to_lowercase();
+        let lower = without_denied_failures(&said);
+        let says_none = lower.len() < said.len();
+        (says_none || has(&lower, WELL) || holds(&lower, WELL_SIGNS)) && !says_failed(&lower)
+    };
+    if says_failed(&whole) {
+        // What is counted belongs together: "2 passed, 10 failed".
+        let is_count = |part: &&str| part.trim_start().starts_with(|c: char| c.is_ascii_digit());
+        if parts.clone().any(|part| is_count(&part)) {
+            return Vec::new();
+        }
+        parts.filter(is_well).collect()
+    } else if parts.clone().any(|part| is_well(&part)) {
+        vec![sentence]
+    } else {
+        Vec::new()
+    }
+}
+
+/// Whether a sentence speaks of all there is to check.
+pub(super) fn means_all(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    let phrases = ["all checks", "every check", "everything", "all green", "全部通过", "全绿"];
+    holds(&lower, &phrases)
+}
+
+/// Whether a line tells what somebody else said.
+pub(super) fn is_others(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    let tells = ["says", "said", "asks", "asked", "wrote", "claims", "claimed"];
+    line.trim_start().starts_with('>')
+        || has(&lower, &["user", "he", "she", "they", "readme"]) && has(&lower, &tells)
 }
 
 /// The text without what says that nothing failed.

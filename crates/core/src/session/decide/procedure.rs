@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use concertina_format::procedure::{Checkpoint, Issuer};
 use concertina_format::results::{STANDARD_ERROR, holds_standard_error};
 use concertina_types::{
-    Actor, CallOutcome, Digest, Fact, FieldValue, Means, RECEIPT_VERSION, Receipt, Separation,
-    SessionMode, Severity, SignedReceipt, Subject, Timestamp, ToolName, canonical_json,
+    Actor, CallOutcome, ConfigOrigin, Digest, Fact, FieldValue, Means, RECEIPT_VERSION, Receipt,
+    Separation, SessionMode, Severity, SignedReceipt, Subject, Timestamp, ToolName, canonical_json,
 };
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ use super::super::commands;
 use super::super::state::PendingCall;
 use super::super::task::{card_of, deciding_run};
 use super::draft::Deciding;
-use crate::context::block;
+use crate::context::{block, disarm};
 use crate::procedure::{Finding, Machine, Moment, Produced, Run, WEBHOOK, check, unmet};
 
 /// What a run of a program counts as that did not come to its end.
@@ -83,7 +83,7 @@ impl Deciding<'_> {
             return self.refuse(origin, request, refusal);
         }
         let texts = texts.into_iter().map(|text| self.keep(text)).collect();
-        self.begin(&first, texts, inputs);
+        self.begin(&first, texts, inputs, None);
         self.advance();
     }
 
@@ -127,8 +127,12 @@ impl Deciding<'_> {
         machine: &Machine,
         texts: Vec<concertina_types::Blob>,
         inputs: Option<Digest>,
+        before: Option<ConfigOrigin>,
     ) {
         let Some(start) = machine.start() else { return };
+        let mut listed = self.world.settings.procedures.listed.iter();
+        // What a listed one names as the next is named by whoever listed that.
+        let listed_by = listed.find(|one| one.digest == machine.digest()).map(|one| one.by);
         let run = format!("run-{}", self.unique("run"));
         let fact = Fact::ProcedureStarted {
             run,
@@ -137,6 +141,7 @@ impl Deciding<'_> {
             texts,
             state: start.name.clone(),
             inputs,
+            listed_by: listed_by.or(before),
         };
         self.fact(Actor::System, fact);
     }
@@ -186,8 +191,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// Issues the receipt of a call that ended, where it is part of the run. One that began in an earlier step says
-    /// nothing in this one: what opens this step has to be done in it.
+    /// Issues the receipt of a call that ended, where it is part of the run. One that began in an earlier step proves
+    /// nothing in this one, since what opens this step has to be done in it; that it failed counts.
     pub(super) fn receipt_of_call(
         &mut self,
         call: &PendingCall,
@@ -201,15 +206,17 @@ impl Deciding<'_> {
         let machine = self.machine(&run)?;
         let tool = call.tool.as_str();
         let within = call.within.as_ref();
-        if within.is_none_or(|(id, entered)| *id != run.id || *entered != run.entered) {
-            let text = || {
-                format!("{tool} began before this step, so it proves nothing in it; run it again")
-            };
-            return machine.document().decides(tool).then(text);
+        let is_of_run = within.is_some_and(|(id, _)| *id == run.id);
+        let is_late = within.is_none_or(|(_, entered)| *entered != run.entered);
+        let late = (is_late && machine.document().decides(tool)).then(|| {
+            format!("{tool} began before this step, so it proves nothing in it; run it again")
+        });
+        if !is_of_run {
+            return late;
         }
         let entry = self.world.snapshot.tool(&call.tool);
         let from_server = entry.is_some_and(|entry| entry.server.is_some());
-        let (exit, finding) = match outcome {
+        let (exit, mut finding) = match outcome {
             CallOutcome::Done { exit, dropped, .. } => {
                 let produced = Produced {
                     exit: *exit,
@@ -236,6 +243,11 @@ impl Deciding<'_> {
             }
             CallOutcome::Unknown => return None,
         };
+        if is_late {
+            // What went wrong counts all the same.
+            finding.parsed.clear();
+            finding.decided.retain(|_, why_not| why_not.is_some());
+        }
         let arguments = canonical_json(&Value::Object(witness.arguments));
         let about = About {
             tool,
@@ -250,21 +262,21 @@ impl Deciding<'_> {
             nonce: None,
         };
         self.issue(&machine, &run, about, finding);
-        None
+        late
     }
 
-    /// Why `tool` cannot run beside what runs now: a tool that waits for a guard is opened by the work as it is, so
-    /// nothing may change that meanwhile.
+    /// Why `tool` cannot run beside what runs now: what a guard opened, or what tells of the work, is about the work as
+    /// it is, so nothing may change that meanwhile. Of two calls of such a tool the luckier one would count.
     pub(super) fn collision(&self, tool: &ToolName, writes: bool) -> Option<Refusal> {
         let run = self.run().filter(|run| !run.ended)?;
         let machine = self.machine(run)?;
-        let is_guarded = |tool: &ToolName| machine.is_guarded(run, tool.as_str());
+        let is_quiet = |tool: &ToolName| machine.needs_quiet(run, tool.as_str());
         let collides = |call: &PendingCall| {
-            is_guarded(tool) && call.writes || writes && is_guarded(&call.tool)
+            is_quiet(tool) && (call.writes || call.tool == *tool) || writes && is_quiet(&call.tool)
         };
         let (id, call) = self.state.pending.iter().find(|(_, call)| collides(call))?;
         let text = format!(
-            "tool:{tool} waits in step {}: call {id} of {} has not ended, and what a guard opens on must not change meanwhile",
+            "tool:{tool} waits in step {}: call {id} of {} has not ended, and the work must not change under it; call again then",
             run.state, call.tool
         );
         Some(Refusal::new("STEP_WAITS", text).by(format!("procedure {}", machine.document().name)))
@@ -363,7 +375,7 @@ impl Deciding<'_> {
             None => None,
         };
         if let Some(next) = next.cloned() {
-            self.begin(&next, run.texts.clone(), run.inputs);
+            self.begin(&next, run.texts.clone(), run.inputs, run.listed_by);
         }
     }
 
@@ -558,7 +570,8 @@ impl Deciding<'_> {
             let world = self.world;
             lines.extend(card_of(&machine, &run, self.state, world)?.lines(CARD_NAMES));
         }
-        (!lines.is_empty()).then(|| block("step", &[("name", &run.state)], &lines.join("\n")))
+        let text = disarm(&lines.join("\n"));
+        (!lines.is_empty()).then(|| block("step", &[("name", &run.state)], &text))
     }
 }
 

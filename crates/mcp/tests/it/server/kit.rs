@@ -114,7 +114,11 @@ impl Room {
     pub(crate) fn gateway(&self, pool: Arc<Pool>) -> Arc<Gateway> {
         let config = self.path("../config").to_str().unwrap().to_owned();
         let variable = |name: &str| (name == "XDG_CONFIG_HOME").then(|| config.clone());
-        let options = WorkspaceOptions::only(self.path("../state"), &variable);
+        let managed = Some(self.path("../managed")).filter(|path| path.exists());
+        let options = WorkspaceOptions {
+            managed,
+            ..WorkspaceOptions::only(self.path("../state"), &variable)
+        };
         let workspace = Workspace::open(&self.path(""), options).unwrap();
         let options = GatewayOptions { exposure: self.exposure };
         Gateway::new(workspace, self.store.clone(), Some(pool), options)

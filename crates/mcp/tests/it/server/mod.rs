@@ -6,6 +6,7 @@ mod handshake;
 mod hard;
 mod kit;
 mod listed;
+mod procedures;
 mod sessions;
 mod skills;
 mod subscriptions;
