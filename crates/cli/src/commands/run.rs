@@ -101,6 +101,9 @@ pub(crate) fn go_on(
     work.run(workspace, session, out)
 }
 
+/// Names in a list of what a person reads.
+const NAMES: usize = 40;
+
 /// What is to be done.
 struct Work<'a> {
     model: &'a dyn Model,
@@ -185,6 +188,7 @@ impl Work<'_> {
                 "answer": answer,
                 "opened": opened,
                 "rows": rows.as_ref().map_or(Value::Array(Vec::new()), Rows::objects),
+                "card": session.task_card(),
             }))?;
             return Ok(0);
         }
@@ -195,6 +199,15 @@ impl Work<'_> {
         out.line("\nwhat each turn disclosed, and what its request took in tokens")?;
         out.raw(&turn_table(&turns))?;
         out.line(saving(sent, preloaded))?;
+        if let Some(card) = session.task_card() {
+            out.line("\nwhere the procedure stands")?;
+            for line in card.lines(NAMES) {
+                out.line(line)?;
+            }
+            for question in card.lacking.iter().filter_map(|one| one.question.as_ref()) {
+                out.say(format!("a person answers: concertina approve grant {question}"));
+            }
+        }
         out.say(format!("\nlook closer: concertina session show {}", session.id()));
         Ok(0)
     }

@@ -599,3 +599,103 @@ fn j12_where_nobody_composes_the_context_each_change_brings_the_card() {
     assert!(text.starts_with("<step"), "what changed comes first: {text}");
     assert!(text.contains("step test") && text.contains("callable: lint, test, edit"), "{text}");
 }
+
+/// What somebody who wrote everything down by hand would say of the work.
+#[derive(Default)]
+struct Notes {
+    /// Calls under way: which, on which state of the work they began, and what ends them.
+    under_way: Vec<(Origin, u64, &'static str, u8)>,
+    /// The state of the work on which each check was last seen to pass, with nothing that failed since.
+    passed: BTreeMap<&'static str, u8>,
+    /// The state of the work that a person agreed to.
+    agreed: Option<u8>,
+}
+
+impl Notes {
+    fn ended(&mut self, tool: &'static str, began: u8, now: u8, exit: i32) {
+        if exit == 0 && began == now {
+            self.passed.insert(tool, now);
+        } else {
+            self.passed.remove(tool);
+        }
+    }
+
+    fn opens(&self, now: u8) -> bool {
+        let is_quiet = self.under_way.iter().all(|(_, _, tool, _)| *tool != "edit");
+        let is_proven = |tool: &str| self.passed.get(tool) == Some(&now);
+        is_quiet && is_proven("lint") && is_proven("test") && self.agreed == Some(now)
+    }
+}
+
+/// Any order of calls that overlap, end late, fail, are asked about and change the work, a step of a generator at a
+/// time.
+#[test]
+fn j09_calls_in_any_order_and_at_once_open_nothing_that_is_not_proven() {
+    const CASES: u64 = 1_000;
+    const STEPS: usize = 40;
+    let (mut opened, mut refused) = (0, 0);
+    for seed in 0..CASES {
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = |below: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % below
+        };
+        let (mut desk, mut notes) = (Desk::new(), Notes::default());
+        for _ in 0..STEPS {
+            let choice = next(14);
+            match choice {
+                0..=8 => {
+                    let tools = ["lint", "test", "git_commit", "git_commit", "edit"];
+                    // What leads on is tried more often than what leads back.
+                    let tool =
+                        tools[usize::try_from(next(if choice < 7 { 4 } else { 5 })).unwrap()];
+                    desk.bench.apply(Command::Look { inputs: inputs(desk.now) });
+                    let (origin, mut decision) = desk.bench.call(tool, json!({}));
+                    if decision.intent.is_none() {
+                        refused += usize::from(tool == "git_commit");
+                        continue;
+                    }
+                    if tool == "git_commit" {
+                        assert!(notes.opens(desk.now), "seed {seed}: opened for nothing");
+                        opened += 1;
+                    }
+                    let ticket = intent(&mut decision).admit(&desk.bench.log).unwrap();
+                    notes.under_way.push((origin, ticket.id(), tool, desk.now));
+                }
+                9..=11 if !notes.under_way.is_empty() => {
+                    let at = usize::try_from(next(notes.under_way.len() as u64)).unwrap();
+                    let (origin, id, tool, began) = notes.under_way.remove(at);
+                    let exit = i32::from(next(5) == 0);
+                    desk.now += u8::from(tool == "edit");
+                    let changed = if began == desk.now { vec![] } else { vec!["src".to_owned()] };
+                    let of_check = |name: &str| (format!("{name}.ok"), changed.clone());
+                    let witness = Witness {
+                        inputs: inputs(desk.now),
+                        changed: ["lint", "test"].map(of_check).into(),
+                        ..Witness::default()
+                    };
+                    let outcome = CallOutcome::Done { exit, output: Blob::of(""), dropped: 0 };
+                    let held = Held { witness: Some(Box::new(witness)), ..Held::default() };
+                    let output = String::new();
+                    desk.bench.apply(Command::Done { origin, id, outcome, output, held });
+                    notes.ended(tool, began, desk.now, exit);
+                }
+                12 => {
+                    let question = desk.card().lacking.into_iter().find_map(|one| one.question);
+                    let Some(id) = question else { continue };
+                    let (scope, by) = (ApprovalScope::Once, Means::Command.into());
+                    let told = desk.bench.apply(Command::Agree { id, scope, by, typed: None });
+                    if code(&told).is_empty() {
+                        notes.agreed = Some(desk.now);
+                    }
+                }
+                // Somebody edits by other means, now and then.
+                13 if next(4) == 0 => desk.edit(),
+                _ => {}
+            }
+        }
+    }
+    assert!(opened > 100 && refused > 1_000, "both happen: {opened} and {refused}");
+}
