@@ -27,11 +27,12 @@ fn procedure(kind: &str) -> Procedure {
         let other = (state + 7) % CHECKPOINTS;
         let (next, back) = (state + 1, state.saturating_sub(2));
         let when = format!("c{here} && c{before}");
+        let more = if [here, before].contains(&1) { "" } else { "t1, " };
         let guarded = format!("{{ship: {{when: {when} && c1}}}}");
         let line = match kind {
             // Each state has its own tools, goes back where something went stale, and counts failures.
             "usual" => format!(
-                "show: {{tools: [t{here}, t{before}, t1, edit, {guarded}]}}, next: [{{to: s{next}, when: {when}}}], \
+                "show: {{tools: [t{here}, t{before}, {more}edit, {guarded}]}}, next: [{{to: s{next}, when: {when}}}], \
                  on_stale: {{goto: s{back}}}, on_fail: {{max: 3, then: s{back}}}"
             ),
             // Every state shows every tool.

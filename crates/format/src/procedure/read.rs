@@ -544,10 +544,16 @@ impl Reader<'_, '_> {
                 for item in items {
                     let Some(tool) = self.tool(item, place, guards) else { continue };
                     self.outer_name(&tool.tool, item.span.start, "tool");
-                    if show.tools.iter().any(|known| known.tool == tool.tool) {
+                    if let Some(known) = show.tools.iter().find(|known| known.tool == tool.tool) {
                         let message = format!("tool `{}` of {place} is listed twice", tool.tool);
-                        let help = "keep one; join two guards by `||`";
-                        self.findings.error("DUPLICATE_TOOL", item.span.start, message, help);
+                        let (code, at) = ("DUPLICATE_TOOL", item.span.start);
+                        // Of two guards nobody knows which one is meant.
+                        if known.when == tool.when {
+                            self.findings.warning(code, at, message, "remove one");
+                        } else {
+                            let help = "keep one; join two guards by `||`";
+                            self.findings.error(code, at, message, help);
+                        }
                         continue;
                     }
                     show.tools.push(tool);

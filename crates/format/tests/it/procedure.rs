@@ -92,6 +92,13 @@ fn j08_a_run_that_proves_nothing_is_said_to() {
 }
 
 #[test]
+fn a_tool_that_is_listed_twice_alike_does_no_harm() {
+    let text = GATE.replacen("tools: [test]", "tools: [test, test]", 1);
+    assert_eq!(codes(&text), [(Severity::Warning, "DUPLICATE_TOOL".to_owned())]);
+    assert_eq!(parse(&text).procedure.unwrap().states[0].show.tools.len(), 1);
+}
+
+#[test]
 fn j10_a_checkpoint_that_nothing_takes_back_is_known() {
     let names = |text: &str| -> Vec<String> {
         let procedure = parse(text).procedure.unwrap();
