@@ -22,7 +22,7 @@ pub(crate) fn start(args: &SopStartArgs, out: &mut Output) -> Result<u8, CliErro
     workspace.refresh();
     session.take_note(&mut workspace)?;
     let file = workspace.procedures().find(&args.procedure, workspace.root())?;
-    let texts = workspace.procedures().texts(&args.procedure, workspace.root())?;
+    let texts = workspace.procedures().texts_from(file.clone())?;
     let client = Some(args.client.as_deref().unwrap_or("another client"));
     let client = client.filter(|client| *client != "run");
     let around = Surroundings::of(&workspace, &file, client, &place::variable);

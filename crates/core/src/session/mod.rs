@@ -44,7 +44,7 @@ pub use routing::{Calls, Finds, Opened, Routing};
 pub use settings::{Listed, ListingSettings, Procedures, Settings, Site};
 pub use skill::{PreparedSkill, Request, prepare};
 pub use state::{Item, OpenSkill, PendingCall, State};
-pub use task::{lend, task_card};
+pub use task::{STEP_NAMES, lend, step_block, task_card};
 pub use ticket::{Intent, NotRecorded, SkillCommand, Ticket};
 pub use tools::{FOUR_TOOLS, client_tool_definitions, mechanism, tool_definitions};
 pub use view::{Block, Message, Part, ToolDefinition, View};

@@ -5,9 +5,10 @@ use concertina_types::{Timestamp, ToolName};
 
 use super::settings::{Listed, Settings};
 use super::state::State;
-use super::visibility::visible_tools;
+use super::visibility::{self, known_tool, visible_tools};
 use super::world::World;
 use crate::catalog::Danger;
+use crate::context::{block, disarm};
 use crate::policy::{Decision, Effect, Pattern, Reason};
 use crate::procedure::{Lack, Machine, Run, TaskCard};
 
@@ -30,9 +31,21 @@ pub(super) fn card_of(
     // What something else stands before is not callable, whatever the step says.
     let is_now = state.run.as_ref() == Some(run);
     let then = (!is_now).then(|| State { run: Some(run.clone()), ..state.clone() });
-    let visible = visible_tools(then.as_ref().unwrap_or(state), world);
-    card.tools.retain(|tool| visible.iter().any(|one| one.name.as_str() == tool));
+    let state = then.as_ref().unwrap_or(state);
+    card.tools.retain(|name| {
+        let entry = ToolName::new(name.as_str()).ok();
+        let entry = entry.and_then(|name| known_tool(state, world, &name));
+        entry.is_some_and(|entry| visibility::tool(state, world, entry).effect != Effect::Deny)
+    });
     Some(card)
+}
+
+/// Names in one line of what is said of a step between the turns.
+pub const STEP_NAMES: usize = 8;
+
+/// `lines` about the step called `step`, as a block for a model.
+pub fn step_block(step: &str, lines: &[String]) -> String {
+    block("step", &[("name", step)], &disarm(&lines.join("\n")))
 }
 
 /// The question about `checkpoint` that is open, by its name.

@@ -155,8 +155,12 @@ impl Procedures {
     /// The text of the procedure that `name` means, by its name or as a file below `directory`, and those of the
     /// procedures that may follow it.
     pub fn texts(&self, name: &str, directory: &Path) -> Result<Vec<String>, RuntimeError> {
-        let first = self.find(name, directory)?;
-        let beside = first.path.parent().unwrap_or(directory).to_owned();
+        self.texts_from(self.find(name, directory)?)
+    }
+
+    /// The same for the procedure in `first`.
+    pub fn texts_from(&self, first: ProcedureFile) -> Result<Vec<String>, RuntimeError> {
+        let beside = first.path.parent().unwrap_or(Path::new("")).to_owned();
         let mut texts: Vec<String> = Vec::new();
         let mut taken: Vec<String> = Vec::new();
         let mut wanted = vec![first];

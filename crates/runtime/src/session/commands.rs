@@ -152,7 +152,7 @@ impl Session {
     ) -> Result<Result<String, Unmet>, RuntimeError> {
         let tool = ToolName::new(format!("{COMMANDS}/{}", skill.id)).ok();
         let hold =
-            tool.map_or_else(|| Ok(Some(Hold::default())), |tool| self.hold_writing(&tool))?;
+            tool.map_or_else(|| Ok(Some(Hold::default())), |tool| self.hold_for(&tool, true))?;
         let Some(hold) = hold else {
             let text = "another session tells of the work now, and it must not change under it; open the skill again";
             return Ok(Err((Refusal::new("STEP_WAITS", text), None)));

@@ -10,6 +10,7 @@ mod procedure;
 mod quiet;
 mod secrets;
 mod small;
+mod statement;
 mod tools;
 mod touched;
 mod verbs;
@@ -38,7 +39,7 @@ use crate::workspace::Workspace;
 pub use commands::{CommandPolicy, NeedsApproval};
 pub use opening::{Opening, ReadySkill};
 pub(crate) use part::is_taken;
-pub use procedure::STATEMENT_TYPE;
+pub use statement::STATEMENT_TYPE;
 pub use touched::Touched;
 pub use verbs::{OpenOptions, ReadySearch};
 

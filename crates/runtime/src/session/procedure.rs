@@ -5,25 +5,22 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use concertina_core::catalog::Danger;
-use concertina_core::context::{block, disarm};
 use concertina_core::procedure::{Machine, TaskCard};
-use concertina_core::session::{Command, Origin, Refusal, Statement, Witness, meant, task_card};
-use concertina_store::{Keyring, Notary};
-use concertina_types::{CallId, Digest, Envelope, FieldValue, SkillId, ToolName};
+use concertina_core::session::{
+    Command, Origin, Refusal, STEP_NAMES, Statement, Witness, step_block, task_card,
+};
+use concertina_store::Notary;
+use concertina_types::{CallId, Digest, Envelope, SkillId, ToolName};
 use ignore::gitignore::Gitignore;
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::quiet::{Hold, Locks, Wants};
-use super::{Admission, Applied, Reply, Session, content};
+use super::quiet::{Hold, Locks};
+use super::statement::statement;
+use super::{Applied, Reply, Session, content};
 use crate::clock::now;
 use crate::error::RuntimeError;
 use crate::inputs::{DigestCache, Inputs, InputsDigest, differences};
 use crate::touch;
-
-/// What a statement from outside says that it is.
-pub const STATEMENT_TYPE: &str = "application/vnd.concertina.statement+json";
 
 /// What a checkpoint may read of a file: as much as of an output.
 const REPORT_BYTES: u64 = 16 * 1024 * 1024;
@@ -34,9 +31,9 @@ pub(super) struct Following {
     pub(super) machines: Vec<Machine>,
     pub(super) notary: Option<Notary>,
     cache: Option<DigestCache>,
-    locks: Option<Locks>,
+    pub(super) locks: Option<Locks>,
     /// What calls under way hold.
-    held: BTreeMap<CallId, Hold>,
+    pub(super) held: BTreeMap<CallId, Hold>,
     /// The workspace as it was last looked at, or why it could not be.
     seen: Option<Arc<Seen>>,
     /// Calls under way.
@@ -57,51 +54,6 @@ struct Admitted {
 
 /// What tells one writing of a file from another. The time of change is the system's to set.
 type Stamp = (u64, u64, i64, i64, u64);
-
-/// A statement as it stands in its envelope.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Said {
-    run: String,
-    checkpoint: String,
-    #[serde(default, deserialize_with = "each_once")]
-    parsed: BTreeMap<String, FieldValue>,
-    #[serde(default)]
-    inputs_digest: Option<Digest>,
-    nonce: String,
-}
-
-/// The longest nonce, in bytes: what it is in has to fit into a receipt.
-const NONCE_BYTES: usize = 200;
-/// The longest statement, in bytes.
-const STATEMENT_BYTES: usize = 64 * 1024;
-
-/// Fields of which each is said once: of two, readers could take either.
-fn each_once<'de, D: serde::Deserializer<'de>>(
-    from: D,
-) -> Result<BTreeMap<String, FieldValue>, D::Error> {
-    struct Fields;
-    impl<'de> serde::de::Visitor<'de> for Fields {
-        type Value = BTreeMap<String, FieldValue>;
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("fields, each once")
-        }
-        fn visit_map<A: serde::de::MapAccess<'de>>(
-            self,
-            mut map: A,
-        ) -> Result<Self::Value, A::Error> {
-            let mut fields = BTreeMap::new();
-            while let Some((name, value)) = map.next_entry::<String, FieldValue>()? {
-                if fields.contains_key(&name) {
-                    return Err(serde::de::Error::custom(format!("`{name}` is said twice")));
-                }
-                fields.insert(name, value);
-            }
-            Ok(fields)
-        }
-    }
-    from.deserialize_map(Fields)
-}
 
 impl Session {
     /// Follows the procedure in the first of `texts`; the others are those that may follow it.
@@ -151,10 +103,8 @@ impl Session {
 
     /// The same as a block for a model.
     pub fn step_shown(&self) -> Option<String> {
-        const NAMES: usize = 8;
         let card = self.task_card()?;
-        let text = disarm(&card.lines(NAMES).join("\n"));
-        Some(block("step", &[("name", &card.state)], &text))
+        Some(step_block(&card.state, &card.lines(STEP_NAMES)))
     }
 
     /// Why the workspace could not be looked at, where it could not.
@@ -205,7 +155,7 @@ impl Session {
         Ok(self.machine().ok_or_else(none).and_then(|machine| statement(machine, envelope)))
     }
 
-    fn machine(&self) -> Option<&Machine> {
+    pub(super) fn machine(&self) -> Option<&Machine> {
         let run = self.state.run.as_ref()?;
         self.following.machines.iter().find(|machine| run.procedure == Some(machine.digest()))
     }
@@ -235,77 +185,6 @@ impl Session {
     pub(super) fn digests_below(&mut self, home: &Path) {
         self.following.cache = Some(DigestCache::below(home));
         self.following.locks = Some(Locks::below(home));
-    }
-
-    /// Holds what a call of `tool` wants of the work; nothing where others are in the way.
-    pub(super) fn hold(&self, tool: &ToolName) -> Result<Option<Hold>, RuntimeError> {
-        let entry = meant(&self.state, &self.world(), tool);
-        // What is not there is refused without it.
-        let Some(entry) = entry else { return Ok(Some(Hold::default())) };
-        let tool = entry.name.clone();
-        let writes = entry.danger != Danger::Safe;
-        self.hold_for(&tool, writes)
-    }
-
-    /// The same for `tool` where it is known to write.
-    pub(super) fn hold_writing(&self, tool: &ToolName) -> Result<Option<Hold>, RuntimeError> {
-        self.hold_for(tool, true)
-    }
-
-    fn hold_for(&self, tool: &ToolName, writes: bool) -> Result<Option<Hold>, RuntimeError> {
-        let Some(locks) = &self.following.locks else { return Ok(Some(Hold::default())) };
-        let run = self.state.run.as_ref().filter(|run| !run.ended);
-        let quiet = run
-            .zip(self.machine())
-            .is_some_and(|(run, machine)| machine.needs_quiet(run, tool.as_str()));
-        let workspace = &self.settings.site.real_workspace;
-        let workspace =
-            if workspace.is_empty() { &self.settings.site.workspace } else { workspace };
-        let held = locks.hold(&self.id, workspace, Wants { writes, quiet });
-        held.map_err(|error| RuntimeError::Environment {
-            code: "NOT_LOCKED",
-            message: format!(
-                "the work cannot be kept as it is: {error}; make the state directory writable"
-            ),
-        })
-    }
-
-    /// Keeps `hold` until call `id` has ended.
-    pub(super) fn holds(&mut self, id: CallId, hold: Hold) {
-        self.following.held.insert(id, hold);
-    }
-
-    /// Lets go of what call `id` held.
-    pub(super) fn let_go(&mut self, id: CallId) {
-        self.following.held.remove(&id);
-    }
-
-    /// Whether another process has a call of this session under way.
-    pub(super) fn is_under_way_elsewhere(&self) -> bool {
-        let locks = self.following.locks.as_ref();
-        self.following.held.is_empty() && locks.is_some_and(|locks| locks.is_under_way(&self.id))
-    }
-
-    /// Settles calls of a process that is gone: nothing would ever end them, and others would wait for it.
-    pub(super) fn give_up_what_nobody_runs(&mut self) -> Result<(), RuntimeError> {
-        let is_ours = !self.following.held.is_empty() || self.following.locks.is_none();
-        if self.state.pending.is_empty() || is_ours {
-            return Ok(());
-        }
-        self.recover()
-    }
-
-    /// Says that the work cannot be kept as it is for a call of `tool` now.
-    pub(super) fn not_quiet(
-        &mut self,
-        origin: Origin,
-        tool: &ToolName,
-    ) -> Result<Admission, RuntimeError> {
-        let text = format!(
-            "tool:{tool} waits: a call of this or another session changes the work now, or tells of it, and the work must not change under that; call again when it has ended"
-        );
-        let reply = self.refuse(origin, format!("call {tool}"), "STEP_WAITS", text)?;
-        Ok(Admission::Answered(Box::new(reply)))
     }
 
     /// The workspace as it is now.
@@ -415,46 +294,4 @@ fn report(workspace: &Path, path: &str, before: Option<Stamp>) -> Result<String,
         return Err("this run did not write it".to_owned());
     }
     std::fs::read_to_string(&file).map_err(|error| error.to_string())
-}
-
-/// The statement in `envelope`, if the key that its checkpoint names signed it.
-fn statement(machine: &Machine, envelope: &Envelope) -> Result<Statement, (&'static str, String)> {
-    let unreadable = |why: String| ("STATEMENT_UNREADABLE", why);
-    if envelope.kind != STATEMENT_TYPE {
-        let kind: String = envelope.kind.chars().take(100).collect();
-        return Err(unreadable(format!(
-            "it holds `{kind}`, and a statement is `{STATEMENT_TYPE}`"
-        )));
-    }
-    let payload = envelope.payload().map_err(|error| unreadable(error.to_string()))?;
-    if payload.len() > STATEMENT_BYTES {
-        return Err(unreadable(format!("it is longer than {STATEMENT_BYTES} bytes")));
-    }
-    let said: Said = serde_json::from_slice(&payload)
-        .map_err(|error| unreadable(format!("what it holds is no statement: {error}")))?;
-    if said.nonce.is_empty() || said.nonce.len() > NONCE_BYTES {
-        return Err(unreadable(format!("its nonce has to have 1 to {NONCE_BYTES} bytes")));
-    }
-    let checkpoint = machine.document().checkpoint(&said.checkpoint);
-    let key = checkpoint.and_then(|checkpoint| match &checkpoint.issuer {
-        concertina_format::procedure::Issuer::Webhook { key } => Some(key.clone()),
-        _ => None,
-    });
-    let Some(key) = key else {
-        return Err(("UNKNOWN_CHECKPOINT", format!("no webhook proves `{}`", said.checkpoint)));
-    };
-    let mut keys = Keyring::default();
-    keys.add(&key).map_err(|error| {
-        ("STATEMENT_WRONG_KEY", format!("the key of checkpoint {}: {error}", said.checkpoint))
-    })?;
-    keys.signed(envelope).map_err(|fault| ("STATEMENT_FORGED", fault.to_string()))?;
-    Ok(Statement {
-        key,
-        run: said.run,
-        checkpoint: said.checkpoint,
-        fields: said.parsed,
-        inputs: said.inputs_digest,
-        nonce: said.nonce,
-        payload: Digest::of(&payload),
-    })
 }

@@ -10,8 +10,12 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use concertina_types::{Digest, SessionId};
+use concertina_core::catalog::Danger;
+use concertina_core::session::{Origin, meant};
+use concertina_types::{CallId, Digest, SessionId, ToolName};
 
+use super::{Admission, Session};
+use crate::error::RuntimeError;
 use crate::private::create_private_directory;
 
 /// How often somebody who only looks may be in the way, and for how long each time.
@@ -47,28 +51,12 @@ impl Locks {
         workspace: &str,
         wants: Wants,
     ) -> io::Result<Option<Hold>> {
-        create_private_directory(&self.0)?;
         let workspace = Digest::of(workspace.as_bytes()).hex();
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
             }
-            let writers = self.open(&format!("{workspace}.writes"))?;
-            let quiet = self.open(&format!("{workspace}.quiet"))?;
-            let (mine, theirs) = if wants.quiet { (quiet, writers) } else { (writers, quiet) };
-            let held = match wants {
-                Wants { writes: false, quiet: false } => Some(Vec::new()),
-                Wants { writes: true, quiet: true } => {
-                    (alone(&mine)? && alone(&theirs)?).then(|| vec![mine, theirs])
-                }
-                _ => {
-                    let is_free = shared(&mine)? && alone(&theirs)?;
-                    // It was held to look only.
-                    theirs.unlock()?;
-                    is_free.then(|| vec![mine])
-                }
-            };
-            if let Some(mut held) = held {
+            if let Some(mut held) = self.of_workspace(&workspace, wants)? {
                 let calls = self.open(&calls_of(session))?;
                 // Whoever looks whether a call is under way is gone in a moment.
                 calls.lock_shared()?;
@@ -79,6 +67,23 @@ impl Locks {
         Ok(None)
     }
 
+    /// What a call holds of the workspace itself; none where others are in the way.
+    fn of_workspace(&self, workspace: &str, wants: Wants) -> io::Result<Option<Vec<File>>> {
+        if wants == (Wants { writes: false, quiet: false }) {
+            return Ok(Some(Vec::new()));
+        }
+        let writers = self.open(&format!("{workspace}.writes"))?;
+        let quiet = self.open(&format!("{workspace}.quiet"))?;
+        let (mine, theirs) = if wants.quiet { (quiet, writers) } else { (writers, quiet) };
+        if wants.quiet && wants.writes {
+            return Ok((alone(&mine)? && alone(&theirs)?).then(|| vec![mine, theirs]));
+        }
+        let is_free = shared(&mine)? && alone(&theirs)?;
+        // It was held to look only.
+        theirs.unlock()?;
+        Ok(is_free.then(|| vec![mine]))
+    }
+
     /// Whether a process has a call of `session` under way.
     pub(super) fn is_under_way(&self, session: &SessionId) -> bool {
         let file = File::open(self.0.join(calls_of(session)));
@@ -87,7 +92,14 @@ impl Locks {
 
     fn open(&self, name: &str) -> io::Result<File> {
         let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true).mode(0o600).open(self.0.join(name))
+        options.create(true).truncate(false).write(true).mode(0o600);
+        match options.open(self.0.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                create_private_directory(&self.0)?;
+                options.open(self.0.join(name))
+            }
+            opened => opened,
+        }
     }
 }
 
@@ -108,6 +120,79 @@ fn taken(tried: Result<(), TryLockError>) -> io::Result<bool> {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
         Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+impl Session {
+    /// Holds what a call of `tool` wants of the work; nothing where others are in the way.
+    pub(super) fn hold(&self, tool: &ToolName) -> Result<Option<Hold>, RuntimeError> {
+        let entry = meant(&self.state, &self.world(), tool);
+        // What is not there is refused without it.
+        let Some(entry) = entry else { return Ok(Some(Hold::default())) };
+        let tool = entry.name.clone();
+        let writes = entry.danger != Danger::Safe;
+        self.hold_for(&tool, writes)
+    }
+
+    /// The same for `tool` where it is known whether it writes.
+    pub(super) fn hold_for(
+        &self,
+        tool: &ToolName,
+        writes: bool,
+    ) -> Result<Option<Hold>, RuntimeError> {
+        let Some(locks) = &self.following.locks else { return Ok(Some(Hold::default())) };
+        let run = self.state.run.as_ref().filter(|run| !run.ended);
+        let quiet = run
+            .zip(self.machine())
+            .is_some_and(|(run, machine)| machine.needs_quiet(run, tool.as_str()));
+        let workspace = &self.settings.site.real_workspace;
+        let workspace =
+            if workspace.is_empty() { &self.settings.site.workspace } else { workspace };
+        let held = locks.hold(&self.id, workspace, Wants { writes, quiet });
+        held.map_err(|error| RuntimeError::Environment {
+            code: "NOT_LOCKED",
+            message: format!(
+                "the work cannot be kept as it is: {error}; make the state directory writable"
+            ),
+        })
+    }
+
+    /// Keeps `hold` until call `id` has ended.
+    pub(super) fn holds(&mut self, id: CallId, hold: Hold) {
+        self.following.held.insert(id, hold);
+    }
+
+    /// Lets go of what call `id` held.
+    pub(super) fn let_go(&mut self, id: CallId) {
+        self.following.held.remove(&id);
+    }
+
+    /// Whether another process has a call of this session under way.
+    pub(super) fn is_under_way_elsewhere(&self) -> bool {
+        let locks = self.following.locks.as_ref();
+        self.following.held.is_empty() && locks.is_some_and(|locks| locks.is_under_way(&self.id))
+    }
+
+    /// Settles calls of a process that is gone: nothing would ever end them, and others would wait for it.
+    pub(super) fn give_up_what_nobody_runs(&mut self) -> Result<(), RuntimeError> {
+        let is_ours = !self.following.held.is_empty() || self.following.locks.is_none();
+        if self.state.pending.is_empty() || is_ours {
+            return Ok(());
+        }
+        self.recover()
+    }
+
+    /// Says that the work cannot be kept as it is for a call of `tool` now.
+    pub(super) fn not_quiet(
+        &mut self,
+        origin: Origin,
+        tool: &ToolName,
+    ) -> Result<Admission, RuntimeError> {
+        let text = format!(
+            "tool:{tool} waits: a call of this or another session changes the work now, or tells of it, and the work must not change under that; call again when it has ended"
+        );
+        let reply = self.refuse(origin, format!("call {tool}"), "STEP_WAITS", text)?;
+        Ok(Admission::Answered(Box::new(reply)))
     }
 }
 

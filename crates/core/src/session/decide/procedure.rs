@@ -18,9 +18,8 @@ use super::super::approval::{Action, Answered, Approval, Ask};
 use super::super::command::{Origin, Statement, Witness};
 use super::super::commands;
 use super::super::state::PendingCall;
-use super::super::task::{card_of, deciding_run};
+use super::super::task::{STEP_NAMES, card_of, deciding_run, step_block};
 use super::draft::Deciding;
-use crate::context::{block, disarm};
 use crate::procedure::{Finding, Machine, Moment, Produced, Run, WEBHOOK, check, unmet};
 
 /// What a run of a program counts as that did not come to its end.
@@ -568,15 +567,11 @@ impl Deciding<'_> {
         if self.state.mode == SessionMode::Blind && self.state.run.as_ref() != Some(&run) {
             let machine = self.machine(&run)?;
             let world = self.world;
-            lines.extend(card_of(&machine, &run, self.state, world)?.lines(CARD_NAMES));
+            lines.extend(card_of(&machine, &run, self.state, world)?.lines(STEP_NAMES));
         }
-        let text = disarm(&lines.join("\n"));
-        (!lines.is_empty()).then(|| block("step", &[("name", &run.state)], &text))
+        (!lines.is_empty()).then(|| step_block(&run.state, &lines))
     }
 }
-
-/// Names in one line of what is said of a step.
-const CARD_NAMES: usize = 8;
 
 fn waits_for(machine: &Machine) -> String {
     format!("procedure {} waits for it", machine.document().name)
