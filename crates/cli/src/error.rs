@@ -1,5 +1,7 @@
 //! From what went wrong to an exit code: one table.
 
+use std::path::Path;
+
 use concertina_core::session::{Ask, Refusal};
 use concertina_runtime::git::GitError;
 use concertina_runtime::inputs::InputsError;
@@ -45,6 +47,15 @@ impl CliError {
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, "USAGE", message)
+    }
+
+    /// That the file at `path` cannot be read: not found, where it is not there.
+    pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+        let exit = match error.kind() {
+            std::io::ErrorKind::NotFound => Exit::NotFound,
+            _ => Exit::Environment,
+        };
+        Self::new(exit, "UNREADABLE", format!("{} cannot be read: {error}", path.display()))
     }
 
     /// As `--json` shows it.

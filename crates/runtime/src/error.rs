@@ -42,6 +42,12 @@ pub enum RuntimeError {
     /// There is no such session.
     #[error("there is no session {0}; `concertina session list` shows the ones there are")]
     NoSession(SessionId),
+    /// There is no such procedure. The text says where one was looked for.
+    #[error("{0}")]
+    NoProcedure(String),
+    /// A procedure cannot be followed as it is written. The text says why.
+    #[error("{0}")]
+    ProcedureUnsound(String),
     /// Content that a session names is not in the store.
     #[error(
         "session {session} names the content {digest}, which is not in the store; restore it from a backup, or begin a new session"
@@ -125,6 +131,8 @@ impl RuntimeError {
             Self::Source(error) => error.code(),
             Self::NotRecorded(_) => "NOT_RECORDED",
             Self::NoSession(_) => "NO_SESSION",
+            Self::NoProcedure(_) => "PROCEDURE_NOT_FOUND",
+            Self::ProcedureUnsound(_) => "PROCEDURE_UNSOUND",
             Self::ContentMissing { .. } => "CONTENT_MISSING",
             Self::Settings { code, .. } | Self::Environment { code, .. } => code,
             Self::Contended(_) => "CONTENDED",
@@ -140,7 +148,8 @@ impl RuntimeError {
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoSession(_) => ErrorKind::NotFound,
+            Self::NoSession(_) | Self::NoProcedure(_) => ErrorKind::NotFound,
+            Self::ProcedureUnsound(_) => ErrorKind::Findings,
             Self::Settings { .. } => ErrorKind::Usage,
             Self::Model(error) => match error.code() {
                 "MODEL_UNKNOWN" => ErrorKind::Usage,

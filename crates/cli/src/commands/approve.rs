@@ -42,7 +42,8 @@ fn list(all: bool, out: &mut Output) -> Result<u8, CliError> {
         return Ok(0);
     }
     for one in &shown {
-        out.line(format!("{} ({}, session {})", one.id, one.state, one.session))?;
+        let workspace = escaped(&one.workspace);
+        out.line(format!("{} ({}, session {}, in {workspace})", one.id, one.state, one.session))?;
         for line in one.action.lines() {
             out.line(format!("  {line}"))?;
         }

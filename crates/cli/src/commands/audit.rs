@@ -130,7 +130,7 @@ fn verify_file(file: &Path, against: &Against) -> Result<Verdict, CliError> {
     if file.as_os_str() == "-" {
         return Ok(verify_export(&mut std::io::stdin().lock(), against)?);
     }
-    let opened = File::open(file).map_err(|error| unreadable(file, &error))?;
+    let opened = File::open(file).map_err(|error| CliError::unreadable(file, &error))?;
     Ok(verify_export(&mut BufReader::new(opened), against)?)
 }
 
@@ -389,11 +389,6 @@ fn read(file: &Path) -> Result<String, CliError> {
     } else {
         std::fs::read_to_string(file).map(|read| text = read)
     };
-    read.map_err(|error| unreadable(file, &error).help("give a file of UTF-8 text"))?;
+    read.map_err(|error| CliError::unreadable(file, &error).help("give a file of UTF-8 text"))?;
     Ok(text)
-}
-
-fn unreadable(file: &Path, error: &std::io::Error) -> CliError {
-    let message = format!("{} cannot be read: {error}", file.display());
-    CliError::new(Exit::Environment, "UNREADABLE", message)
 }

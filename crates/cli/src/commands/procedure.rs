@@ -164,10 +164,8 @@ pub(crate) fn leave(args: &SopArgs, out: &mut Output) -> Result<u8, CliError> {
 
 /// Takes a statement that somebody signed.
 pub(crate) fn submit(args: &SopSubmitArgs, out: &mut Output) -> Result<u8, CliError> {
-    let text = std::fs::read_to_string(&args.file).map_err(|error| {
-        let message = format!("{} cannot be read: {error}", args.file.display());
-        CliError::new(Exit::Environment, "FILE_UNREADABLE", message)
-    })?;
+    let text = std::fs::read_to_string(&args.file)
+        .map_err(|error| CliError::unreadable(&args.file, &error))?;
     let envelope = Envelope::parse(&text).map_err(|error| {
         CliError::new(Exit::Findings, "STATEMENT_UNREADABLE", error.to_string())
     })?;

@@ -98,8 +98,8 @@ fn workspace_digest(
 pub(super) fn procedure(file: &Path) -> Result<Machine, CliError> {
     match ProcedureFile::read(file) {
         Ok(read) => Ok(read.machine),
-        Err(error @ ProcedureError::Unreadable { .. }) => {
-            Err(CliError::new(Exit::Environment, "UNREADABLE", error.to_string()))
+        Err(ProcedureError::Unreadable { path, source }) => {
+            Err(CliError::unreadable(&path, &source))
         }
         Err(error @ ProcedureError::Unsound { .. }) => {
             Err(CliError::new(Exit::Findings, "BAD_PROCEDURE", error.to_string()))
@@ -114,11 +114,6 @@ pub(super) fn gate(machine: &Machine, tool: &str) -> Result<Guard, CliError> {
         let gated = machine.document().gated_tools().join(", ");
         CliError::usage(message).help(format!("tools that wait for something: {gated}"))
     })
-}
-
-fn unreadable(file: &Path, error: &std::io::Error) -> CliError {
-    let message = format!("{} cannot be read: {error}", file.display());
-    CliError::new(Exit::Environment, "UNREADABLE", message)
 }
 
 pub(super) fn verify(args: &ReceiptVerifyArgs, out: &mut Output) -> Result<u8, CliError> {
@@ -203,7 +198,7 @@ fn envelopes(file: &Path) -> Result<Read, CliError> {
         let opened = std::fs::File::open(file);
         opened.and_then(|opened| opened.take(FILE_BYTES + 1).read_to_end(&mut bytes))
     };
-    let read = read.map_err(|error| unreadable(file, &error))?;
+    let read = read.map_err(|error| CliError::unreadable(file, &error))?;
     if read as u64 > FILE_BYTES {
         let message = format!("{} is longer than {} MB", file.display(), FILE_BYTES / 1_048_576);
         return Err(CliError::new(Exit::Findings, "RECEIPTS_TOO_LARGE", message)
@@ -338,5 +333,5 @@ fn advice(about: &About, missing: &Missing) -> Option<String> {
 
 /// The place of a file that a person named, for hooks, which run elsewhere.
 pub(super) fn real(path: &Path) -> Result<PathBuf, CliError> {
-    path.canonicalize().map_err(|error| unreadable(path, &error))
+    path.canonicalize().map_err(|error| CliError::unreadable(path, &error))
 }

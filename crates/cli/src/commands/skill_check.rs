@@ -11,19 +11,14 @@ use serde_json::{Value, json};
 
 use super::open::stop_on_signal;
 use crate::args::CheckArgs;
-use crate::error::{CliError, Exit};
+use crate::error::CliError;
 use crate::output::{Output, count, finding};
 use crate::place;
 
 pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<u8, CliError> {
     for path in &args.paths {
         if let Err(error) = std::fs::metadata(path) {
-            let exit = match error.kind() {
-                std::io::ErrorKind::NotFound => Exit::NotFound,
-                _ => Exit::Environment,
-            };
-            let message = format!("{} cannot be read: {error}", path.display());
-            return Err(CliError::new(exit, "UNREADABLE", message));
+            return Err(CliError::unreadable(path, &error));
         }
     }
     if args.watch {

@@ -39,9 +39,7 @@ pub(crate) fn sign_skill(args: &SignArgs, out: &mut Output) -> Result<u8, CliErr
     }
     let key = key_file(args.key.as_deref())?;
     let text = std::fs::read_to_string(&key).map_err(|error| {
-        let message = format!("the secret key {} cannot be read: {error}", key.display());
-        CliError::new(Exit::Environment, "UNREADABLE", message)
-            .help("`concertina skill keygen` makes one")
+        CliError::unreadable(&key, &error).help("`concertina skill keygen` makes a secret key")
     })?;
     let key = SecretKey::parse(&text)?;
     let signature = sign(&file, &key, now())?;

@@ -93,19 +93,12 @@ fn drawn(args: &GraphArgs, out: &mut Output) -> Result<u8, CliError> {
 
 /// The procedure in `file`, where it is one, and what is wrong with it.
 fn read(file: &Path) -> Result<(Option<Procedure>, Vec<Finding>), CliError> {
-    let unreadable = |error: &std::io::Error| {
-        let exit = match error.kind() {
-            std::io::ErrorKind::NotFound => Exit::NotFound,
-            _ => Exit::Environment,
-        };
-        CliError::new(exit, "UNREADABLE", format!("{} cannot be read: {error}", file.display()))
-    };
     // One byte more than a procedure can have: the reader says that it is too large.
     let most = PROCEDURE_BYTES as u64 + 1;
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(file);
     let read = opened.and_then(|file| file.take(most).read_to_end(&mut bytes));
-    read.map_err(|error| unreadable(&error))?;
+    read.map_err(|error| CliError::unreadable(file, &error))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let message = format!("{} is not UTF-8 text, from byte {at} on", file.display());

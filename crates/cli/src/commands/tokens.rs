@@ -6,7 +6,7 @@ use concertina_tokens::Family;
 use serde_json::json;
 
 use crate::args::TokensArgs;
-use crate::error::{CliError, Exit};
+use crate::error::CliError;
 use crate::output::Output;
 
 pub(crate) fn run(args: &TokensArgs, out: &mut Output) -> Result<u8, CliError> {
@@ -16,17 +16,7 @@ pub(crate) fn run(args: &TokensArgs, out: &mut Output) -> Result<u8, CliError> {
     } else {
         std::fs::read(&args.file).map(|read| bytes = read)
     };
-    read.map_err(|error| {
-        let exit = match error.kind() {
-            std::io::ErrorKind::NotFound => Exit::NotFound,
-            _ => Exit::Environment,
-        };
-        CliError::new(
-            exit,
-            "UNREADABLE",
-            format!("{} cannot be read: {error}", args.file.display()),
-        )
-    })?;
+    read.map_err(|error| CliError::unreadable(&args.file, &error))?;
     let text = String::from_utf8_lossy(&bytes);
     if matches!(text, std::borrow::Cow::Owned(_)) {
         out.say(format!(

@@ -382,3 +382,27 @@ fn a_usage_error_is_json_where_json_was_asked_for() {
     assert_eq!(done.json()["error"]["code"], "USAGE");
     place.run(&["find"]).exits(2).says(&["Usage:"]);
 }
+
+#[test]
+fn a_file_that_is_not_there_is_not_found_whoever_wants_it() {
+    let place = Place::harbour();
+    let session = place.run(&["session", "new"]).exits(0).out.trim().to_owned();
+    for (arguments, code) in [
+        (&["skill", "check", "nowhere"][..], "UNREADABLE"),
+        (&["skill", "install", "nowhere"], "NOT_FOUND"),
+        (&["skill", "sign", "nowhere"], "NOT_FOUND"),
+        (&["sop", "check", "nowhere"], "UNREADABLE"),
+        (&["sop", "graph", "nowhere"], "UNREADABLE"),
+        (&["sop", "start", "nowhere"], "PROCEDURE_NOT_FOUND"),
+        (&["sop", "submit", "nowhere", "--session", &session], "UNREADABLE"),
+        (&["receipt", "verify", "nowhere"], "UNREADABLE"),
+        (&["receipt", "verify", "nowhere", "--procedure", "nowhere.yaml"], "UNREADABLE"),
+        (&["audit", "verify", "--file", "nowhere"], "UNREADABLE"),
+        (&["audit", "claims", &session, "--transcript", "nowhere"], "UNREADABLE"),
+        (&["eval", "tools", "--catalog", "nowhere", "--queries", "nowhere"], "UNREADABLE"),
+        (&["tokens", "nowhere"], "UNREADABLE"),
+        (&["run", "nowhere", "A task"], "NOT_FOUND"),
+    ] {
+        place.run(arguments).exits(4).fails_clearly(code);
+    }
+}

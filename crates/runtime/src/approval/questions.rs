@@ -40,6 +40,8 @@ pub struct Question {
     pub session: SessionId,
     /// On whose behalf that acts.
     pub principal: String,
+    /// The directory that it works in.
+    pub workspace: String,
     /// What was asked for.
     pub request: String,
     /// The action as it would really happen.
@@ -224,6 +226,7 @@ fn question(session: &Session, id: &str, one: &Approval) -> Result<Question, Run
         id: id.to_owned(),
         session: session.id().clone(),
         principal: session.state().principal.clone(),
+        workspace: session.settings().site.workspace.clone(),
         request: one.request.clone(),
         action: action.unwrap_or_default(),
         why: one.why.clone(),

@@ -3,6 +3,7 @@
 mod assurance;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use concertina_core::procedure::Machine;
@@ -33,12 +34,12 @@ pub struct ProcedureFile {
 #[derive(Debug, thiserror::Error)]
 pub enum ProcedureError {
     /// It cannot be read.
-    #[error("{path}: {why}", path = path.display())]
+    #[error("{path} cannot be read: {source}", path = path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// Why.
-        why: String,
+        source: io::Error,
     },
     /// It has errors.
     #[error("{path} is no procedure that can be followed: {first}; see all that is wrong: concertina sop check {path}", path = path.display())]
@@ -55,16 +56,16 @@ pub enum ProcedureError {
 impl ProcedureFile {
     /// Reads the procedure in `path`.
     pub fn read(path: &Path) -> Result<Self, ProcedureError> {
-        let unreadable = |why: String| ProcedureError::Unreadable { path: path.to_owned(), why };
-        let about = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+        let unreadable = |source| ProcedureError::Unreadable { path: path.to_owned(), source };
+        let about = std::fs::metadata(path).map_err(unreadable)?;
         if !about.is_file() {
-            return Err(unreadable("it is no file".to_owned()));
+            return Err(unreadable(io::Error::other("it is no file")));
         }
         let most = u64::try_from(PROCEDURE_BYTES).unwrap_or(u64::MAX);
         if about.len() > most {
-            return Err(unreadable(format!("it is larger than {most} bytes")));
+            return Err(unreadable(io::Error::other(format!("it is larger than {most} bytes"))));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
         let read = Machine::new(&text).and_then(|machine| {
             let faults = key_faults(machine.document());
             if faults.is_empty() { Ok(machine) } else { Err(faults) }
@@ -188,7 +189,7 @@ impl Procedures {
         }
         let path = directory.join(name);
         if path.is_file() {
-            return ProcedureFile::read(&path).map_err(|error| unsound(&error));
+            return ProcedureFile::read(&path).map_err(|error| unfit(&error));
         }
         let near = concertina_format::nearest(name, self.known.keys().map(String::as_str));
         let help = match (near, self.known.is_empty()) {
@@ -201,10 +202,8 @@ impl Procedures {
                 format!("there are {}", names.join(", "))
             }
         };
-        Err(RuntimeError::Environment {
-            code: "PROCEDURE_NOT_FOUND",
-            message: format!("there is no procedure `{name}`, and no such file; {help}"),
-        })
+        let why = format!("there is no procedure `{name}`, and no such file; {help}");
+        Err(RuntimeError::NoProcedure(why))
     }
 }
 
@@ -213,23 +212,24 @@ fn beside_it(directory: &Path, name: &str) -> Result<ProcedureFile, RuntimeError
     let names = ["sop.yaml", "yaml", "yml"].map(|end| directory.join(format!("{name}.{end}")));
     let found = names.iter().find(|path| path.is_file());
     let Some(path) = found else {
-        return Err(RuntimeError::Environment {
-            code: "PROCEDURE_NOT_FOUND",
-            message: format!(
-                "the procedure `{name}` follows, and there is none: list its file in `[procedures] files`, or put it beside as {name}.sop.yaml"
-            ),
-        });
+        let why = format!(
+            "the procedure `{name}` follows, and there is none: list its file in `[procedures] files`, or put it beside as {name}.sop.yaml"
+        );
+        return Err(RuntimeError::NoProcedure(why));
     };
-    let file = ProcedureFile::read(path).map_err(|error| unsound(&error))?;
+    let file = ProcedureFile::read(path).map_err(|error| unfit(&error))?;
     if file.name() == name {
         return Ok(file);
     }
-    Err(RuntimeError::Environment {
-        code: "PROCEDURE_NOT_FOUND",
-        message: format!("{} holds the procedure `{}`, not `{name}`", path.display(), file.name()),
-    })
+    let why = format!("{} holds the procedure `{}`, not `{name}`", path.display(), file.name());
+    Err(RuntimeError::NoProcedure(why))
 }
 
-fn unsound(error: &ProcedureError) -> RuntimeError {
-    RuntimeError::Environment { code: "PROCEDURE_UNSOUND", message: error.to_string() }
+fn unfit(error: &ProcedureError) -> RuntimeError {
+    match error {
+        ProcedureError::Unreadable { .. } => {
+            RuntimeError::Environment { code: "UNREADABLE", message: error.to_string() }
+        }
+        ProcedureError::Unsound { .. } => RuntimeError::ProcedureUnsound(error.to_string()),
+    }
 }

@@ -163,8 +163,7 @@ impl Session {
             && let Some(texts) = workspace.always()?
             && let Some(refusal) = session.follow(Origin::user(), texts)?.refusal
         {
-            let (code, message) = ("PROCEDURE_UNSOUND", refusal.message);
-            return Err(RuntimeError::Environment { code, message });
+            return Err(RuntimeError::ProcedureUnsound(refusal.message));
         }
         // Where the text of a skill stands in an answer, there is none yet that could hold it.
         if session.state.parent.is_none() && session.state.mode == SessionMode::Owned {

@@ -203,18 +203,16 @@ fn procedure_of(workspace: &Workspace, loaded: &LoadedSkill) -> Result<Vec<Strin
     let (Some(name), Some(directory)) = (&loaded.document.procedure, &loaded.directory) else {
         return Ok(Vec::new());
     };
-    let name = name.as_str().ok_or_else(|| RuntimeError::Environment {
-        code: "PROCEDURE_UNSOUND",
-        message: format!(
-            "skill:{} says `procedure:` without the name of a file beside it",
-            loaded.entry.id
-        ),
+    let name = name.as_str().ok_or_else(|| {
+        let id = &loaded.entry.id;
+        let why = format!("skill:{id} says `procedure:` without the name of a file beside it");
+        RuntimeError::ProcedureUnsound(why)
     })?;
     match inside(directory, name) {
         Some(_) => workspace.procedures().texts(name, directory),
-        None => Err(RuntimeError::Environment {
-            code: "PROCEDURE_NOT_FOUND",
-            message: format!("`{name}` lies outside of skill:{}", loaded.entry.id),
-        }),
+        None => {
+            let why = format!("`{name}` lies outside of skill:{}", loaded.entry.id);
+            Err(RuntimeError::NoProcedure(why))
+        }
     }
 }

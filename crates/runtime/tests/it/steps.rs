@@ -374,10 +374,7 @@ fn j01_every_session_follows_what_the_settings_say_or_does_not_begin() {
     );
     let mut workspace = open(&world);
     let error = Session::create(&mut workspace, Store::memory(), Started::default()).unwrap_err();
-    assert!(
-        matches!(error, RuntimeError::Environment { code: "PROCEDURE_NOT_FOUND", .. }),
-        "{error}"
-    );
+    assert!(matches!(error, RuntimeError::NoProcedure(_)), "{error}");
 }
 
 const CHAIN: &str = r#"

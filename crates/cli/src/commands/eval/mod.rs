@@ -23,15 +23,15 @@ pub(crate) fn run(command: &EvalCommand, out: &mut Output) -> Result<u8, CliErro
 }
 
 fn failed(error: &EvalError) -> CliError {
-    let exit = match error {
-        EvalError::File { .. } => Exit::Environment,
-        _ => Exit::Findings,
-    };
     let help = match error {
         EvalError::Settings { .. } => "correct the file; nothing was measured",
         _ => "`concertina eval route --help` says how the files are written",
     };
-    CliError::new(exit, error.code(), error.to_string()).help(help)
+    let failed = match error {
+        EvalError::File { path, source } => CliError::unreadable(path, source),
+        _ => CliError::new(Exit::Findings, error.code(), error.to_string()),
+    };
+    failed.help(help)
 }
 
 /// What is named of a kind of finding; the JSON names more.
