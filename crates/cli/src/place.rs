@@ -206,10 +206,32 @@ pub(crate) fn kept(
     Ok((workspace, session))
 }
 
+/// The session that was asked for with its workspace, or a new one that is kept: what has effects is on
+/// the record.
+pub(crate) fn recorded(
+    place: &PlaceArgs,
+    given: &SessionArgs,
+    out: &mut Output,
+) -> Result<(Workspace, Session), CliError> {
+    match session_id(given)? {
+        Some(id) => kept(id, place, out),
+        None => begun(place, None, store()?, out),
+    }
+}
+
 /// A session that is gone with the process.
 pub(crate) fn passing(
     place: &PlaceArgs,
     window: Option<u64>,
+    out: &mut Output,
+) -> Result<(Workspace, Session), CliError> {
+    begun(place, window, Store::memory(), out)
+}
+
+fn begun(
+    place: &PlaceArgs,
+    window: Option<u64>,
+    store_of_it: Store,
     out: &mut Output,
 ) -> Result<(Workspace, Session), CliError> {
     let mut workspace = workspace(place, out)?;
@@ -219,7 +241,7 @@ pub(crate) fn passing(
     servers::attach(&mut workspace, out)?;
     let started =
         Started { principal: place.principal.clone(), earlier: store().ok(), ..Started::default() };
-    let session = Session::create(&mut workspace, Store::memory(), started)?;
+    let session = Session::create(&mut workspace, store_of_it, started)?;
     Ok((workspace, session))
 }
 

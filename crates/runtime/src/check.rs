@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use concertina_core::catalog::Loaded;
+use concertina_core::procedure::closure;
+use concertina_core::session::declaration_faults;
 use concertina_format::lint::{Claimed, Summary, compare, lint, shadows};
 use concertina_format::skill::{Document, Mode, Origin, Status, parse};
 use concertina_types::{Diagnostic, Digest, Severity, limits};
@@ -44,6 +46,7 @@ impl Checked {
             (document.description.is_some() || document.when_to_use.is_some())
                 && !document.disable_model_invocation
                 && document.unreadable.is_empty()
+                && declaration_faults(document).is_empty()
         }) && !self.is_altered()
     }
 }
@@ -79,6 +82,7 @@ pub fn check(paths: &[PathBuf], mode: Mode) -> Vec<Checked> {
     let with_advice = files.len() <= limits::ADVISED_FILES;
     checked.extend(in_parallel(&files, mode, with_advice));
     mark_twins(&mut checked);
+    mark_cycles(&mut checked);
     if with_advice {
         mark_likenesses(&mut checked);
         mark_shadows(&mut checked);
@@ -145,13 +149,20 @@ fn check_file(path: &Path, kind: Loaded, mode: Mode, with_advice: bool) -> Check
         }
         lint(document, parsed.body(), &files)
     });
+    let faults = parsed.document.as_ref().map(declaration_faults).unwrap_or_default();
+    let status = if faults.is_empty() { parsed.status() } else { Status::Rejected };
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(faults.into_iter().map(|fault| {
+        let message = format!("`permissions.{}`: `{}` {}", fault.key, fault.entry, fault.reason);
+        Diagnostic::new(fault.code, Severity::Error, message).help(fault.help)
+    }));
     Checked {
         advice: advice.unwrap_or_default(),
         path: path.to_owned(),
-        status: parsed.status(),
+        status,
         digest: Some(Digest::of(&bytes)),
         document: parsed.document,
-        diagnostics: parsed.diagnostics,
+        diagnostics,
     }
 }
 
@@ -212,6 +223,30 @@ fn mark_shadows(checked: &mut [Checked]) {
         let at = described.get(shadow.skill).map(|(at, ..)| *at);
         if let Some(one) = at.and_then(|at| checked.get_mut(at)) {
             one.advice.push(found);
+        }
+    }
+}
+
+/// Skills that can never be opened, since each of a circle comes after the one before it.
+fn mark_cycles(checked: &mut [Checked]) {
+    let documents = checked.iter().filter_map(|one| one.document.as_ref());
+    let requires: std::collections::BTreeMap<String, Vec<String>> = documents
+        .filter(|document| !document.requires.is_empty())
+        .map(|document| {
+            let needs = document.requires.iter().map(|needed| needed.skill.clone());
+            (document.name.clone(), needs.collect())
+        })
+        .collect();
+    let after = |name: &str| requires.get(name).cloned().unwrap_or_default();
+    for one in checked.iter_mut() {
+        let Some(document) = one.document.as_ref().filter(|one| !one.requires.is_empty()) else {
+            continue;
+        };
+        if let Err(cycle) = closure(&document.name, &after) {
+            let found = Diagnostic::new("REQUIRES_CYCLE", Severity::Error, cycle.to_string())
+                .help("remove one of these `requires`");
+            one.diagnostics.push(found);
+            one.status = Status::Rejected;
         }
     }
 }

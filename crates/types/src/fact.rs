@@ -519,6 +519,9 @@ pub enum Fact {
         /// Checkpoints whose proof is too old from now on.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         expired: Vec<String>,
+        /// Checkpoints that a tool proved which is another by now.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        replaced: Vec<String>,
     },
     /// A receipt was issued.
     #[serde(rename = "receipt.issued")]

@@ -279,6 +279,8 @@ pub enum FaultKind {
     WrongProcedure,
     /// Another tool was run, or another version of it.
     WrongTool,
+    /// What it says cannot be so, or does not prove what it claims.
+    Contradiction,
     /// The work changed since.
     Stale,
     /// It is too old.
@@ -297,6 +299,7 @@ impl FaultKind {
             Self::WrongRun => "RECEIPT_WRONG_RUN",
             Self::WrongProcedure => "RECEIPT_WRONG_PROCEDURE",
             Self::WrongTool => "RECEIPT_WRONG_TOOL",
+            Self::Contradiction => "RECEIPT_CONTRADICTION",
             Self::Stale => "RECEIPT_STALE",
             Self::Expired => "RECEIPT_EXPIRED",
         }

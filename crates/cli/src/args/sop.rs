@@ -30,7 +30,7 @@ pub(crate) enum SopCommand {
     Start(SopStartArgs),
     /// Say which step a session is in, what is proven, what is missing, and what comes next
     Status(SopArgs),
-    /// Leave the procedure of a session; tools that it stands before stay hidden
+    /// Leave the procedure of a session; where the settings list it, the tools that it stands before stay hidden
     Leave(SopArgs),
     /// Give a session a signed statement on a checkpoint
     Submit(SopSubmitArgs),

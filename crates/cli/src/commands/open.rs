@@ -172,7 +172,7 @@ pub(crate) fn call(args: &CallArgs, out: &mut Output) -> Result<u8, CliError> {
                 .help("write an object, such as '{\"query\": \"SELECT 1\"}'")
         })?,
     };
-    let (workspace, mut session) = place::session(&args.place, &args.session, out)?;
+    let (workspace, mut session) = place::recorded(&args.place, &args.session, out)?;
     let seen = ToolName::new(args.tool.as_str()).map_or(Vec::new(), |name| {
         visibility(session.state(), &session.world(), &Ref::Tool(name), Subject::Model).reasons
     });
@@ -186,7 +186,12 @@ pub(crate) fn call(args: &CallArgs, out: &mut Output) -> Result<u8, CliError> {
         let opens = seen.iter().any(|reason| is_fold(&reason.code));
         // What a session cannot help comes first.
         let other = seen.iter().find(|reason| !is_fold(&reason.code));
-        if let Some(advice) = other.and_then(|reason| advice(&reason.code)) {
+        if reply.ask.is_some() && place::session_id(&args.session)?.is_none() {
+            error = error.help(format!(
+                "once a person agreed, call it again with --session {}",
+                session.id()
+            ));
+        } else if let Some(advice) = other.and_then(|reason| advice(&reason.code)) {
             error = error.help(advice);
         } else if opens && place::session_id(&args.session)?.is_none() {
             error = error.help(

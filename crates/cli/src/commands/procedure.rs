@@ -158,7 +158,10 @@ pub(crate) fn leave(args: &SopArgs, out: &mut Output) -> Result<u8, CliError> {
     if let Some(refusal) = session.leave(Origin::user())?.refusal {
         return Err(CliError::new(Exit::NotFound, &refusal.code, refusal.message));
     }
-    out.say("the procedure was left; tools that it stands before stay hidden");
+    if out.is_json() {
+        out.json(&standing(&session, &[]))?;
+    }
+    out.say("the procedure was left; where the settings list it, the tools that it stands before stay hidden");
     Ok(0)
 }
 

@@ -295,8 +295,20 @@ pub(crate) fn plan(name: &str, place: &PlaceArgs, out: &mut Output) -> Result<u8
         entry.map(|entry| entry.requires).unwrap_or_default()
     };
     match procedure::closure(skill.entry.id.as_str(), &requires) {
-        Ok(plan) if out.is_json() => out.json(&json!({"plan": plan}))?,
         Ok(plan) => {
+            let is_known = |name: &&String| {
+                SkillId::new(name.as_str())
+                    .is_ok_and(|id| workspace.snapshot().skill(&id).is_some())
+            };
+            if let Some(lost) = plan.iter().find(|name| !is_known(name)) {
+                let message = format!("skill:{name} comes after skill:{lost}, and there is none");
+                return Err(CliError::new(Exit::NotFound, "NOT_FOUND", message)
+                    .help("write that skill, or remove it from `requires`"));
+            }
+            if out.is_json() {
+                out.json(&json!({"plan": plan}))?;
+                return Ok(0);
+            }
             for (at, step) in plan.iter().enumerate() {
                 out.line(format!("{}. {step}", at + 1))?;
             }

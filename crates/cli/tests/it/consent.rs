@@ -41,7 +41,7 @@ fn s59_without_a_terminal_and_an_approver_a_question_is_a_no() {
     mark(&place, "a", &[])
         .exits(3)
         .fails_clearly("APPROVAL_NEEDED")
-        .says(&["nobody could be asked"]);
+        .says(&["concertina approve grant ask-", "call it again with --session s-"]);
     let session = place.session();
     mark(&place, "a", &["--session", &session])
         .exits(3)
@@ -149,6 +149,7 @@ fn a_program_answers_first_and_whatever_it_does_wrong_is_a_no() {
         ("cat > /dev/null; echo '{\"decision\": \"ask\"}'", false, "concertina approve grant"),
         ("cat > /dev/null; echo '{\"decision\": \"allow\"}'; exit 1", false, "refused"),
         ("cat > /dev/null; echo yes", false, "refused"),
+        ("cat > /dev/null; echo '[\"allow\"]'", false, "refused"),
         ("cat > /dev/null; echo '{\"decision\": \"Allow\"}'", false, "refused"),
         ("cat > /dev/null; echo '{\"decision\": \"allow\"} and more'", false, "refused"),
         ("kill -9 $$", false, "refused"),

@@ -66,7 +66,7 @@ fn rows_that_cannot_be_measured_are_named() {
     }
     place
         .run(&["eval", "tools", "--catalog", "none.jsonl", "--queries", "asked.jsonl"])
-        .exits(5)
+        .exits(4)
         .fails_clearly("UNREADABLE");
 }
 

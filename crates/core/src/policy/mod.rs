@@ -4,6 +4,7 @@ mod access;
 mod code;
 mod decision;
 mod execute;
+mod fill;
 mod host;
 mod path;
 mod path_pattern;
@@ -23,6 +24,7 @@ pub use access::Access;
 pub use code::code_words;
 pub use decision::{Decision, Effect, Reason};
 pub use execute::{CommandPattern, CommandRefused, allowed_command, command_words};
+pub use fill::fill;
 pub use host::{
     Host, HostError, HostName, HostRule, HostRuleError, NetworkError, NetworkRefused, NetworkRules,
     not_public,
@@ -32,7 +34,7 @@ pub use path_pattern::{PathPattern, PathPatternError};
 pub use pattern::{Pattern, PatternError};
 pub use reach::{Connection, Reach};
 pub use request::Request;
-pub use resolve::{DeclarationError, SCOPE_PATTERNS, Surroundings, resolve};
+pub use resolve::{DeclarationError, SCOPE_PATTERNS, Surroundings, declaration_faults, resolve};
 pub use roots::{Root, Roots};
 pub use rule::{Action, Asked, Places, Reading, Rule, RuleError};
 pub use rules::{Caller, OWNER, Policy, Principal, Rules};

@@ -2,20 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use concertina_format::expand::split_words;
-use concertina_format::nearest;
+use concertina_format::expand::{Variables, split_words};
 use concertina_types::{NetworkScope, PathScope, Permissions};
 use globset::escape;
 
 use super::access::Access;
 use super::execute::CommandPattern;
+use super::fill::{filled, unmarked};
 use super::host::{CONNECT, HostRule, HostRuleError, NetworkRules, READING, WRITING};
 use super::path::FilePath;
 use super::path_pattern::{PathPattern, Shape};
 use super::pattern::Pattern;
 use super::reach::Reach;
 use super::scope::{Part, Scope};
-use super::shell;
 
 /// Patterns of one kind that a declaration may hold. Real ones have a dozen; more than this is no
 /// declaration that a person could agree to.
@@ -68,6 +67,13 @@ pub struct DeclarationError {
     pub help: String,
 }
 
+impl DeclarationError {
+    pub(super) fn new(key: &'static str, entry: &str, (code, reason, help): Fault) -> Self {
+        let entry = entry.chars().take(200).collect();
+        Self { code, key, entry, reason, help }
+    }
+}
+
 /// The access that `permissions` declare, or all that is wrong with them: half a declaration is none.
 ///
 /// Each `${name}` is replaced once; values are never read again, and one that would widen the scope is
@@ -91,19 +97,83 @@ pub fn resolve(
     permissions: &Permissions,
     around: &Surroundings,
 ) -> Result<Access, Vec<DeclarationError>> {
-    let mut reading = Reading { around, errors: Vec::new() };
+    let (permissions, errors) = filled(permissions, around);
+    let mut reading = Reading { around, errors };
     let access = Access {
         read: reading.paths("read", &permissions.read, Reading::readable),
         write: reading.paths("write", &permissions.write, Reading::writable),
-        network: reading.network(permissions),
-        execute: reading.scope("execute", &permissions.execute, Reading::command),
-        tools: reading.scope("tools", &permissions.tools, Reading::tool),
+        network: reading.network(&permissions),
+        execute: reading.scope("execute", &permissions.execute, |_, entry| Reading::command(entry)),
+        tools: reading.scope("tools", &permissions.tools, |_, entry| Reading::tool(entry)),
     };
     if reading.errors.is_empty() { Ok(access) } else { Err(reading.errors) }
 }
 
+/// What is wrong with what a skill with these `parameters` declares, wherever it will be opened and with
+/// whatever values.
+///
+/// ```
+/// use concertina_core::policy::declaration_faults;
+/// use concertina_types::{PathScope, Permissions};
+/// let write = vec![PathScope { paths: vec!["orders/${order}/**".into(), "~".into()] }];
+/// let declared = Permissions { write, ..Permissions::default() };
+/// let faults = declaration_faults(&declared, &["order"]);
+/// assert_eq!(faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), ["WRITE_TOO_WIDE"]);
+/// ```
+pub fn declaration_faults(permissions: &Permissions, parameters: &[&str]) -> Vec<DeclarationError> {
+    if permissions.is_empty() {
+        return Vec::new();
+    }
+    let Some(around) = somewhere(parameters) else { return Vec::new() };
+    let mut faults = resolve(permissions, &around).err().unwrap_or_default();
+    // What a host comes to depends on the value.
+    faults.retain(|fault| {
+        let is_open = fault.key == "network" && fault.entry.contains("${");
+        !is_open || matches!(fault.code, "UNKNOWN_VARIABLE" | "BAD_PATTERN")
+    });
+    faults
+}
+
+/// A place like any other, with the usual directories.
+fn somewhere(parameters: &[&str]) -> Option<Surroundings> {
+    let path = |path: &str| FilePath::new(path).ok();
+    let known = |name: &str| Some(format!("/home/person/{name}"));
+    let session = Variables {
+        skill_dir: known("skill"),
+        session_id: Some("s-0".to_owned()),
+        project_dir: known("work"),
+        effort: Some("high".to_owned()),
+        plugin_root: known("plugin"),
+        plugin_data: known("data"),
+    };
+    let state = "/home/person/.local/state/concertina";
+    Some(Surroundings {
+        home: path("/home/person"),
+        session: session.named(),
+        parameters: parameters
+            .iter()
+            .map(|name| ((*name).to_owned(), "value".to_owned()))
+            .collect(),
+        unwritable: ["/home/person/.config/concertina", "/etc/concertina", state]
+            .into_iter()
+            .filter_map(path)
+            .collect(),
+        secret: path(&format!("{state}/keys")).into_iter().collect(),
+        ..Surroundings::new(path("/home/person/work")?)
+    })
+}
+
 /// What is wrong with an entry: code, reason, help.
-type Fault = (&'static str, String, String);
+pub(super) type Fault = (&'static str, String, String);
+
+/// How paths are written.
+pub(super) const PATH_HELP: &str = "write `dir/**`, `dir/*.rs` or `dir/file`";
+
+/// That a command cannot be read, and why.
+pub(super) fn bad_command(reason: &str) -> Fault {
+    let help = "write the program and its arguments, such as `git log *`".to_owned();
+    ("BAD_COMMAND", format!("cannot be read: {reason}"), help)
+}
 
 struct Reading<'a> {
     around: &'a Surroundings,
@@ -138,9 +208,8 @@ impl Reading<'_> {
         }
     }
 
-    fn wrong(&mut self, key: &'static str, entry: &str, (code, reason, help): Fault) {
-        let entry = entry.chars().take(200).collect();
-        self.errors.push(DeclarationError { code, key, entry, reason, help });
+    fn wrong(&mut self, key: &'static str, entry: &str, fault: Fault) {
+        self.errors.push(DeclarationError::new(key, entry, fault));
     }
 
     fn paths(
@@ -194,13 +263,11 @@ impl Reading<'_> {
     }
 
     fn path(&self, entry: &str) -> Result<PathPattern, Fault> {
-        let bad = |reason: String| {
-            ("BAD_PATTERN", reason, "write `dir/**`, `dir/*.rs` or `dir/file`".to_owned())
-        };
         let escaped = |path: &FilePath| escape(path.as_str());
-        let (start, rest) = match entry.strip_prefix('~') {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => match &self.around.home {
-                Some(home) => (Some(escaped(home)), rest),
+        let text = unmarked(entry);
+        let text = match text.strip_prefix('~') {
+            Some(rest) => match &self.around.home {
+                Some(home) => escaped(home) + rest,
                 None => {
                     return Err((
                         "NO_HOME",
@@ -209,60 +276,22 @@ impl Reading<'_> {
                     ));
                 }
             },
-            Some(_) => return Err(bad("names the home of somebody else".to_owned())),
-            None => (None, entry),
-        };
-        let text = self.filled(rest, |value| {
-            // In the middle of a pattern a value goes on where the pattern is.
-            let text = if value.leads { value.text } else { value.text.trim_start_matches('/') };
-            let is_outside = value.is_parameter
-                && text.starts_with('/')
-                && !FilePath::new(text).is_ok_and(|path| path.is_within(&self.around.workspace));
-            if is_outside {
-                return Err(value.refused("it lies outside the workspace"));
-            }
-            // The workspace itself is one thing to name.
-            if value.leads && text == "." { Ok(text.to_owned()) } else { value.narrow(escape) }
-        })?;
-        let text = match start {
-            Some(home) => home + &text,
             None if text.starts_with('/') => text,
             None => format!("{}/{text}", escaped(&self.around.workspace)),
         };
         PathPattern::new(&text).map_err(|error| {
             let reason = format!("cannot be read: {error}");
-            (error.code(), reason, "write `dir/**`, `dir/*.rs` or `dir/file`".to_owned())
+            (error.code(), reason, PATH_HELP.to_owned())
         })
     }
 
-    fn command(&self, entry: &str) -> Result<CommandPattern, Fault> {
-        let bad = |reason: String| {
-            let help = "write the program and its arguments, such as `git log *`".to_owned();
-            ("BAD_COMMAND", format!("cannot be read: {reason}"), help)
-        };
-        if shell::needs_shell(&entry.replace("${", "")) {
-            return Err(bad("commands run without a shell".to_owned()));
-        }
-        let mut words = Vec::new();
-        let mut only_positional = false;
-        // Words are told apart before values are put in, so that a value is never two words.
-        for template in split_words(entry) {
-            let word = self.filled(&template, |value| value.narrow(escape))?;
-            if template.starts_with("${") && word.starts_with('-') && !only_positional {
-                return Err((
-                    "VALUE_REFUSED",
-                    "would hold an option where it has a value".to_owned(),
-                    "write `--` before it, or give a value that does not begin with `-`".to_owned(),
-                ));
-            }
-            only_positional |= template == "--";
-            words.push(word);
-        }
-        CommandPattern::of_program(words).map_err(bad)
+    fn command(entry: &str) -> Result<CommandPattern, Fault> {
+        let words = split_words(entry).iter().map(|word| unmarked(word)).collect();
+        CommandPattern::of_program(words).map_err(|reason| bad_command(&reason))
     }
 
-    fn tool(&self, entry: &str) -> Result<Pattern, Fault> {
-        Pattern::new(&self.filled(entry, |value| value.narrow(escape))?).map_err(|error| {
+    fn tool(entry: &str) -> Result<Pattern, Fault> {
+        Pattern::new(&unmarked(entry)).map_err(|error| {
             let help = "write a name or a pattern such as `sql/*`".to_owned();
             ("BAD_PATTERN", format!("cannot be read: {error}"), help)
         })
@@ -274,7 +303,7 @@ impl Reading<'_> {
             match Self::methods(&scope.methods) {
                 Ok(methods) => {
                     for domain in scope.domains.iter().take(SCOPE_PATTERNS) {
-                        match self.domain(domain) {
+                        match Self::domain(domain) {
                             Ok(domain) => parts.extend(methods.iter().map(|method| Reach {
                                 domain: domain.clone(),
                                 method: method.clone(),
@@ -290,9 +319,8 @@ impl Reading<'_> {
         Scope::of(parts)
     }
 
-    fn domain(&self, entry: &str) -> Result<HostRule, Fault> {
-        let domain = self.filled(entry, |value| value.narrow(str::to_owned))?;
-        domain.parse().map_err(|error: HostRuleError| {
+    fn domain(entry: &str) -> Result<HostRule, Fault> {
+        unmarked(entry).parse().map_err(|error: HostRuleError| {
             (error.code(), format!("cannot be read: {error}"), error.help().to_owned())
         })
     }
@@ -314,99 +342,6 @@ impl Reading<'_> {
             methods.push(CONNECT.to_owned());
         }
         Ok(methods)
-    }
-
-    /// `template` with the value of each `${name}`, as `written` writes it. `$${` is `${`.
-    fn filled(
-        &self,
-        template: &str,
-        written: impl Fn(&Value<'_>) -> Result<String, Fault>,
-    ) -> Result<String, Fault> {
-        let mut out = String::new();
-        let mut rest = template;
-        while let Some((before, after)) = rest.split_once("${") {
-            if let Some(before) = before.strip_suffix('$') {
-                out.push_str(before);
-                out.push_str("${");
-                rest = after;
-                continue;
-            }
-            out.push_str(before);
-            let Some((name, tail)) = after.split_once('}') else {
-                let help = "close it with `}`, or write `$${`".to_owned();
-                return Err(("BAD_PATTERN", "holds `${` without `}`".to_owned(), help));
-            };
-            out.push_str(&written(&self.value(name, out.is_empty())?)?);
-            rest = tail;
-        }
-        out.push_str(rest);
-        Ok(out)
-    }
-
-    fn value<'v>(&'v self, name: &'v str, leads: bool) -> Result<Value<'v>, Fault> {
-        let (session, parameters) = (&self.around.session, &self.around.parameters);
-        // A parameter cannot stand in for a variable of the session.
-        let of_session = match name {
-            "workspace" => Some(self.around.workspace.as_str()),
-            _ => session.get(name).map(String::as_str),
-        };
-        let text = of_session.or_else(|| parameters.get(name).map(String::as_str));
-        if let Some(text) = text {
-            return Ok(Value { name, text, leads, is_parameter: of_session.is_none() });
-        }
-        let known = || {
-            let own = session.keys().chain(parameters.keys()).map(String::as_str);
-            std::iter::once("workspace").chain(own)
-        };
-        let help = nearest(name, known()).map_or_else(
-            || format!("known are: {}", known().collect::<Vec<_>>().join(", ")),
-            |near| format!("did you mean `${{{near}}}`?"),
-        );
-        let reason = format!("names `${{{name}}}`, which is no parameter and no variable");
-        Err(("UNKNOWN_VARIABLE", reason, help))
-    }
-}
-
-/// What stands for a `${name}`.
-struct Value<'v> {
-    name: &'v str,
-    text: &'v str,
-    /// Whether the entry begins with it.
-    leads: bool,
-    is_parameter: bool,
-}
-
-impl Value<'_> {
-    /// The value as `written` writes it, where it makes the scope no wider.
-    fn narrow(&self, written: impl Fn(&str) -> String) -> Result<String, Fault> {
-        match widening(self.text).filter(|_| self.is_parameter) {
-            None => Ok(written(self.text)),
-            Some(why) => Err(self.refused(why)),
-        }
-    }
-
-    fn refused(&self, why: &str) -> Fault {
-        (
-            "VALUE_REFUSED",
-            format!("is widened by the value of `${{{}}}`: {why}", self.name),
-            format!("give `{}` a value that names one thing", self.name),
-        )
-    }
-}
-
-/// How `value` would make a scope wider than its author meant it.
-fn widening(value: &str) -> Option<&'static str> {
-    let mut names = value.split('/');
-    if value.contains('\0') {
-        Some("it holds a NUL character")
-    } else if value.contains(['*', '?']) {
-        Some("it holds `*` or `?`")
-    } else if names.clone().any(|name| name == "..") {
-        Some("it holds `..`")
-    } else if names.all(|name| matches!(name, "" | ".")) {
-        Some("it names nothing")
-    } else {
-        None
     }
 }
 

@@ -110,6 +110,19 @@ fn commands(words: &[String]) -> (Vec<Vec<String>>, Vec<String>) {
     }
     let mut scripts: Vec<String> =
         found.iter().filter_map(|words| script(words)).map(str::to_owned).collect();
+    if base(program) == "env" {
+        // It cuts the text after `-S` into words by itself: any of its words may be that text.
+        let text = |word: &String| {
+            let split = word.strip_prefix("--split-string=");
+            let split = split.or_else(|| {
+                word.strip_prefix("-").and_then(|flags| Some(flags.split_once('S')?.1))
+            });
+            split.unwrap_or(word).trim().to_owned()
+        };
+        let texts = rest.iter().skip(1).map(text);
+        scripts
+            .extend(texts.filter(|text| text.contains(char::is_whitespace) || text.contains("${")));
+    }
     if base(program) == "eval" {
         scripts.push(rest.iter().skip(1).cloned().collect::<Vec<_>>().join(" "));
     }

@@ -12,7 +12,7 @@ use concertina_format::results::ResultParser;
 use concertina_types::{Diagnostic, Digest, FieldValue, Timestamp};
 use serde_json::{Map, Value};
 
-use super::run::Run;
+use super::run::{EXPIRED, Run};
 
 /// How far clocks may be apart, in milliseconds: what is from later than that has no age.
 pub(super) const CLOCKS_APART: i64 = 5 * 60_000;
@@ -153,8 +153,11 @@ impl Machine {
         moment: Moment,
     ) -> Result<(), Lack<'r>> {
         let Some(proof) = run.proofs.get(&checkpoint.name) else {
-            let refused = run.refused.get(&checkpoint.name);
-            return Err(refused.map_or(Lack::Open, |why| Lack::Refused(why)));
+            return Err(match run.refused.get(&checkpoint.name) {
+                None => Lack::Open,
+                Some(why) if why == EXPIRED => Lack::Expired,
+                Some(why) => Lack::Refused(why),
+            });
         };
         // A workspace that nobody could look at is not the one that it was proven on.
         if checkpoint.binds && (proof.inputs.is_none() || run.inputs.is_none()) {
@@ -190,7 +193,8 @@ impl Machine {
     /// Checkpoints whose proof is too old: each is to be said once.
     pub fn expired(&self, run: &Run, moment: Moment) -> Vec<&str> {
         let all = self.document.checkpoints.iter();
-        let over = all.filter(|one| self.holds(run, one, moment) == Err(Lack::Expired));
+        let proven = all.filter(|one| run.proofs.contains_key(&one.name));
+        let over = proven.filter(|one| self.holds(run, one, moment) == Err(Lack::Expired));
         over.map(|checkpoint| checkpoint.name.as_str()).collect()
     }
 

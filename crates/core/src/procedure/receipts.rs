@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use concertina_format::procedure::{Age, Checkpoint, Condition, Guard};
+use concertina_format::procedure::{Age, Checkpoint, Condition, Guard, Issuer};
 use concertina_types::{Digest, FaultKind, Genuine, Receipt, ReceiptFault, Timestamp};
 
-use super::machine::{CLOCKS_APART, Machine};
+use super::machine::{CLOCKS_APART, Machine, unmet};
+use super::run::WEBHOOK;
 
 /// How the issuer of a person's receipt begins.
 const HUMAN: &str = "human:";
@@ -172,7 +173,32 @@ impl Demand<'_> {
                 return wrong(FaultKind::WrongTool, why);
             }
         }
+        if let Some(why) = self.contradiction(receipt) {
+            return wrong(FaultKind::Contradiction, why);
+        }
         self.stale(receipt).or_else(|| self.expired(receipt))
+    }
+
+    /// What of `receipt` cannot be so. Whoever signed it may have been made to sign anything.
+    fn contradiction(&self, receipt: &Receipt) -> Option<String> {
+        if receipt.ended < receipt.started {
+            return Some(format!("it ended at {}, before it began", receipt.ended));
+        }
+        if let Some(both) = receipt.proves.iter().find(|name| receipt.refuses.contains(name)) {
+            return Some(format!("it says of {both} that it holds and that it does not"));
+        }
+        let machine = self.procedure?;
+        let document = machine.document();
+        if document.state(&receipt.state).is_none() {
+            return Some(format!("the procedure has no state `{}`", receipt.state));
+        }
+        receipt.proves.iter().find_map(|name| match document.checkpoint(name) {
+            None => Some(format!("the procedure has no checkpoint `{name}`")),
+            Some(checkpoint) => {
+                let why = unproven(machine, checkpoint, receipt)?;
+                Some(format!("it does not prove {name}: {why}"))
+            }
+        })
     }
 
     /// The checkpoints of the procedure that `receipt` proves.
@@ -204,17 +230,46 @@ impl Demand<'_> {
             // How many events followed, receipts do not tell.
             Some(Age::Events(_)) | None => None,
         });
-        let most = own.chain(self.max_age).min()?;
+        let most = own.chain(self.max_age).min();
         let age = self.now.0.saturating_sub(receipt.ended.0);
-        let why = if age > most {
-            format!("it is {} s old, {} s are allowed", age / 1_000, most / 1_000)
-        } else if age < -CLOCKS_APART {
-            format!("it ended at {}, which is later than now: a clock is wrong", receipt.ended)
-        } else {
-            return None;
+        let why = match most {
+            _ if age < -CLOCKS_APART => {
+                format!("it ended at {}, which is later than now: a clock is wrong", receipt.ended)
+            }
+            Some(most) if age > most => {
+                format!("it is {} s old, {} s are allowed", age / 1_000, most / 1_000)
+            }
+            _ => return None,
         };
         Some(ReceiptFault::new(FaultKind::Expired, why))
     }
+}
+
+/// Why `receipt` cannot prove `checkpoint`, where it cannot.
+fn unproven(machine: &Machine, checkpoint: &Checkpoint, receipt: &Receipt) -> Option<String> {
+    let issuers = match &checkpoint.issuer {
+        Issuer::Tool { .. } => vec!["executor".to_owned(), "gateway".to_owned()],
+        Issuer::Webhook { .. } => vec![WEBHOOK.to_owned()],
+        Issuer::Human { role, .. } => vec![format!("{HUMAN}{role}")],
+    };
+    if !issuers.contains(&receipt.issuer) {
+        return Some(format!("{} issued it", receipt.issuer));
+    }
+    let Issuer::Tool { tool, parse, from, .. } = &checkpoint.issuer else { return None };
+    if *tool != receipt.tool {
+        return Some(format!("{} was run, not {tool}", receipt.tool));
+    }
+    // A receipt holds one set of figures, which is that of one way to read them.
+    let is_read_so = |one: &Checkpoint| match &one.issuer {
+        Issuer::Tool { tool: other, parse: other_parse, from: other_from, .. } => {
+            other != tool || (other_parse, other_from) == (parse, from)
+        }
+        _ => true,
+    };
+    if !machine.document().checkpoints.iter().all(is_read_so) {
+        return None;
+    }
+    unmet(checkpoint, &receipt.parsed)
 }
 
 /// The receipts of one run, as far as they are genuine, in their order.

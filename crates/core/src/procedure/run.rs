@@ -18,6 +18,8 @@ pub struct Proof {
     pub at: Timestamp,
     /// The workspace that it is about.
     pub inputs: Option<Digest>,
+    /// The tool that brought it, as it was defined.
+    pub tool: Digest,
 }
 
 /// A change of state.
@@ -72,6 +74,11 @@ pub struct Run {
     pub history: Vec<Passage>,
 }
 
+/// Why a checkpoint holds no longer whose proof grew too old.
+pub(super) const EXPIRED: &str = "expired";
+/// The same where the tool is another by now.
+const REPLACED: &str = "the tool that proved it was changed since";
+
 /// What `fact`, the event number `event`, makes of the run that is under way.
 pub fn follow(run: &mut Option<Run>, fact: &Fact, event: u64) {
     if let Fact::ProcedureStarted { run: id, digest, texts, state, inputs, listed_by, .. } = fact {
@@ -88,11 +95,12 @@ pub fn follow(run: &mut Option<Run>, fact: &Fact, event: u64) {
     }
     let Some(under_way) = run else { return };
     match fact {
-        Fact::ProcedureObserved { inputs, expired } => {
+        Fact::ProcedureObserved { inputs, expired, replaced } => {
             under_way.inputs = *inputs;
-            for checkpoint in expired {
+            let over = expired.iter().map(|checkpoint| (checkpoint, EXPIRED));
+            for (checkpoint, why) in over.chain(replaced.iter().map(|one| (one, REPLACED))) {
                 under_way.proofs.remove(checkpoint);
-                under_way.refused.insert(checkpoint.clone(), "expired".to_owned());
+                under_way.refused.insert(checkpoint.clone(), why.to_owned());
             }
         }
         Fact::ReceiptIssued { receipt, decided } => {
@@ -132,8 +140,13 @@ impl Run {
                 self.refused.insert(name.clone(), why_not.clone());
                 continue;
             }
-            let proof =
-                Proof { receipt: digest, event, at: receipt.ended, inputs: receipt.inputs_digest };
+            let proof = Proof {
+                receipt: digest,
+                event,
+                at: receipt.ended,
+                inputs: receipt.inputs_digest,
+                tool: receipt.tool_digest,
+            };
             self.proofs.insert(name.clone(), proof);
         }
         if decided.values().any(Option::is_some) {

@@ -102,29 +102,11 @@ fn resolved(
     source: &str,
 ) -> Result<Access, Refusal> {
     let around = surroundings(settings)?;
-    resolve(&bound(permissions), &around).map_err(|errors| {
+    resolve(permissions, &around).map_err(|errors| {
         let first = errors.first().map(ToString::to_string).unwrap_or_default();
         let text = format!("the permissions of {source} cannot be used: {first}");
         Refusal::new("BAD_PERMISSIONS", text)
     })
-}
-
-/// The scopes whose names all have a value. The others cover nothing, which was said when the skill was
-/// made ready.
-fn bound(permissions: &Permissions) -> Permissions {
-    let is_bound = |text: &String| !text.contains("${");
-    let paths = |scopes: &[PathScope]| -> Vec<PathScope> {
-        let kept =
-            |scope: &PathScope| scope.paths.iter().filter(|p| is_bound(p)).cloned().collect();
-        scopes.iter().map(|scope| PathScope { paths: kept(scope) }).collect()
-    };
-    Permissions {
-        read: paths(&permissions.read),
-        write: paths(&permissions.write),
-        execute: permissions.execute.iter().filter(|text| is_bound(text)).cloned().collect(),
-        tools: permissions.tools.iter().filter(|text| is_bound(text)).cloned().collect(),
-        ..permissions.clone()
-    }
 }
 
 /// What declarations mean where the session works.

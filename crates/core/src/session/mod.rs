@@ -42,7 +42,7 @@ pub use project::{Shelf, project};
 pub use report::{Called, Counted, TurnReport, report};
 pub use routing::{Calls, Finds, Opened, Routing};
 pub use settings::{Listed, ListingSettings, Procedures, Settings, Site};
-pub use skill::{PreparedSkill, Request, prepare};
+pub use skill::{PreparedSkill, Request, declaration_faults, prepare};
 pub use state::{Item, OpenSkill, PendingCall, State};
 pub use task::{STEP_NAMES, lend, step_block, task_card};
 pub use ticket::{Intent, NotRecorded, SkillCommand, Ticket};

@@ -105,6 +105,7 @@ fn speaks(fact: &Fact) -> bool {
             | Fact::RequestAnswered { .. }
             | Fact::RequestRefused { .. }
             | Fact::CallAdmitted { .. }
+            | Fact::ReceiptIssued { .. }
     )
 }
 
@@ -152,6 +153,10 @@ fn add(turn: &mut TurnReport, fact: &Fact) {
             code: code.clone(),
             reason: reason.clone(),
         }),
+        Fact::ReceiptIssued { decided, .. } => {
+            let reached = decided.iter().filter(|(_, why_not)| why_not.is_none());
+            turn.checkpoints.extend(reached.map(|(name, _)| name.clone()));
+        }
         Fact::CallAdmitted { id, tool, .. } => turn.calls.push(Called {
             call: *id,
             tool: tool.clone(),

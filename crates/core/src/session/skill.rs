@@ -1,6 +1,6 @@
 //! A skill made ready to open: parameters checked, text expanded, scopes bound.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use concertina_format::expand::{
     DynamicCommand, Expanded, Expansion, Profile, Substitution, Variables, expand, fill_commands,
@@ -8,12 +8,13 @@ use concertina_format::expand::{
 use concertina_format::parameters;
 use concertina_format::skill::Document;
 use concertina_types::{
-    Blob, Diagnostic, Digest, OpenMode, OpenedSkill, PathScope, Permissions, Severity, SkillId,
-    Span, Subject, Tokens,
+    Blob, Diagnostic, Digest, OpenMode, OpenedSkill, Permissions, Severity, SkillId, Span, Subject,
+    Tokens,
 };
 use serde_json::Value;
 
 use super::answer::Refusal;
+use crate::policy::{self, DeclarationError, FilePath, PathRefused, Surroundings, fill};
 
 /// What a skill is opened with.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +27,8 @@ pub struct Request {
     pub profile: Profile,
     /// What the session knows.
     pub variables: Variables,
+    /// The real path of the workspace, out of which no value leads; `/` where none is given.
+    pub workspace: Option<FilePath>,
 }
 
 /// A skill that is ready to open.
@@ -111,6 +114,17 @@ impl PreparedSkill {
     }
 }
 
+/// What is wrong with what a skill declares: until it is corrected, the skill cannot be opened.
+pub fn declaration_faults(document: &Document) -> Vec<DeclarationError> {
+    policy::declaration_faults(&document.permissions, &names(document))
+}
+
+/// The names that what a skill declares may use.
+fn names(document: &Document) -> Vec<&str> {
+    let parameters = document.parameters.iter().map(|parameter| parameter.name.as_str());
+    parameters.chain(document.arguments.iter().map(String::as_str)).collect()
+}
+
 /// Checks the arguments and expands the body. Nothing runs.
 pub fn prepare(
     id: SkillId,
@@ -141,7 +155,7 @@ pub fn prepare(
         }
         text = before + &text;
     }
-    let permissions = bind(&document.permissions, &named, &request.variables, &mut diagnostics);
+    let permissions = bind(&id, document, &named, request, &mut diagnostics)?;
     Ok(PreparedSkill {
         id,
         digest: document.digest,
@@ -221,56 +235,77 @@ fn checked_arguments(
     )
 }
 
-/// Fills `${name}` in the declared scopes. A scope whose name has no value covers nothing, since a
-/// pattern that still holds `${…}` matches no path.
+/// What `document` declares, with values in the place of its names. An entry that names a declared
+/// parameter without a value covers nothing, and is left out.
 fn bind(
-    declared: &Permissions,
+    id: &SkillId,
+    document: &Document,
     values: &BTreeMap<String, Value>,
-    variables: &Variables,
+    request: &Request,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Permissions {
-    let mut fill = |pattern: &String| {
-        let filled = fill_names(pattern, values, variables);
-        if filled.contains("${") {
+) -> Result<Permissions, Refusal> {
+    let unusable = |error: PathRefused| Refusal::new("BAD_PERMISSIONS", error.to_string());
+    let workspace = request.workspace.clone().map_or_else(|| FilePath::new("/"), Ok);
+    let mut around = Surroundings::new(workspace.map_err(unusable)?);
+    around.session = request.variables.named();
+    let declared: BTreeSet<&str> = names(document).into_iter().collect();
+    for name in &declared {
+        let value = match values.get(*name) {
+            Some(Value::String(text)) => text.clone(),
+            Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string(),
+            _ => continue,
+        };
+        around.parameters.insert((*name).to_owned(), value);
+    }
+    let unbound: Vec<String> = declared
+        .into_iter()
+        .filter(|name| !around.parameters.contains_key(*name))
+        .map(placeholder)
+        .collect();
+    let mut is_bound = |entry: &str| {
+        let is_bound = !unbound.iter().any(|name| entry.contains(name.as_str()));
+        if !is_bound {
             let message = format!(
-                "the scope `{pattern}` names something that has no value, or one that would widen it, so it covers nothing"
+                "the scope `{entry}` names a parameter that has no value, so it covers nothing"
             );
             diagnostics.push(Diagnostic::new("UNBOUND_SCOPE", Severity::Warning, message));
         }
-        filled
+        is_bound
     };
-    let mut paths = |scopes: &[PathScope]| -> Vec<PathScope> {
-        scopes
-            .iter()
-            .map(|scope| PathScope { paths: scope.paths.iter().map(&mut fill).collect() })
-            .collect()
-    };
-    let (read, write) = (paths(&declared.read), paths(&declared.write));
-    Permissions {
-        read,
-        write,
-        execute: declared.execute.iter().map(&mut fill).collect(),
-        ..declared.clone()
-    }
+    let mut permissions = document.permissions.clone();
+    let paths = permissions.read.iter_mut().chain(&mut permissions.write);
+    let paths = paths.map(|scope| &mut scope.paths);
+    let hosts = permissions.network.iter_mut().map(|scope| &mut scope.domains);
+    let entries = paths.chain(hosts).chain([&mut permissions.execute, &mut permissions.tools]);
+    entries.for_each(|entries| entries.retain(|entry| is_bound(entry)));
+    fill(&permissions, &around).map_err(|errors| {
+        let refused = errors.iter().find(|error| error.code == "VALUE_REFUSED");
+        let code = refused.map_or("BAD_PERMISSIONS", |error| error.code);
+        let first = refused.or(errors.first()).map(ToString::to_string).unwrap_or_default();
+        Refusal::new(code, format!("skill:{id} was not opened: {first}"))
+    })
 }
 
 /// The parameters that stand in a declared scope.
 fn bound(declared: &Permissions, values: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     let paths = declared.read.iter().chain(&declared.write).flat_map(|scope| &scope.paths);
-    let scopes: Vec<&String> = paths.chain(&declared.execute).chain(&declared.tools).collect();
-    let stands = |name: &str| {
-        let token = format!("${{{name}}}");
-        scopes.iter().any(|scope| scope.contains(&token))
-    };
+    let hosts = declared.network.iter().flat_map(|scope| &scope.domains);
+    let entries = paths.chain(hosts).chain(&declared.execute).chain(&declared.tools);
+    let entries: Vec<&String> = entries.collect();
+    let stands = |name: &str| entries.iter().any(|entry| entry.contains(&placeholder(name)));
     let bound = values.iter().filter(|(name, _)| stands(name));
     bound.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+fn placeholder(name: &str) -> String {
+    format!("${{{name}}}")
+}
+
 /// Replaces each `${name}` that has a value, as an argument or a variable; values are not looked at
 /// again.
-fn fill_names(pattern: &str, values: &BTreeMap<String, Value>, variables: &Variables) -> String {
-    let mut out = String::with_capacity(pattern.len());
-    let mut rest = pattern;
+fn fill_names(text: &str, values: &BTreeMap<String, Value>, variables: &Variables) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         out.push_str(before);
         let value = after.split_once('}').and_then(|(name, tail)| {
@@ -280,7 +315,7 @@ fn fill_names(pattern: &str, values: &BTreeMap<String, Value>, variables: &Varia
                 Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string(),
                 Some(_) => return None,
             };
-            // A value names one thing: it neither widens a scope nor steps out of it.
+            // They are suggestions to a client, which may take them for patterns.
             let widens = value.contains(['*', '?', '[', '{', '!'])
                 || value.split(['/', '\\']).any(|part| part == "..");
             (!widens).then_some((value, tail))

@@ -83,7 +83,7 @@ pub(super) fn step_of_tool(
     if let Some(reason) = outside(world, run, name, danger) {
         return Decision::because(Effect::Deny, reason);
     }
-    let Some(run) = run else { return Decision::allow() };
+    let Some(run) = run else { return after_its_end(state, world, name) };
     let Some(machine) = world.machine(run) else { return unknown() };
     let moment = world.moment(state);
     let source = format!("procedure {}", machine.document().name);
@@ -102,18 +102,23 @@ pub(super) fn step_of_tool(
                 let lack = machine.holds(run, checkpoint, moment).err()?;
                 let why = match lack {
                     Lack::Open => match open_question(state, &checkpoint.name, moment.now) {
-                        Some(id) => {
-                            return Some(format!(
-                                "{} waits for a person, asked as {id}: concertina approve grant {id}",
-                                checkpoint.name
-                            ));
+                        // Whoever calls could not give the answer that counts.
+                        Some(id) if !world.settings.procedures.same_uid => {
+                            format!("waits for a person, asked as {id}")
                         }
-                        None => "is not proven",
+                        Some(id) => {
+                            format!(
+                                "waits for a person, asked as {id}: concertina approve grant {id}"
+                            )
+                        }
+                        None => "is not proven".to_owned(),
                     },
-                    Lack::Stale => "is stale, the work changed since",
-                    Lack::Unseen => "cannot be checked, since the workspace cannot be looked at",
-                    Lack::Expired => "is too old",
-                    Lack::Refused(_) => "was refused",
+                    Lack::Stale => "is stale, the work changed since".to_owned(),
+                    Lack::Unseen => {
+                        "cannot be checked, since the workspace cannot be looked at".to_owned()
+                    }
+                    Lack::Expired => "is too old".to_owned(),
+                    Lack::Refused(why) => format!("was refused: {why}"),
                 };
                 Some(format!("{} {why}", checkpoint.name))
             });
@@ -134,6 +139,26 @@ pub(super) fn step_of_tool(
             deny("NOT_IN_STEP", format!("step {here} does not show tool:{name}{gate}"))
         }
     }
+}
+
+/// Whether the tool `name` can be called after the session's procedure reached its end: what was proven then was
+/// proven for that run, so what the procedure stands before waits for the next one.
+fn after_its_end(state: &State, world: &World<'_>, name: &ToolName) -> Decision {
+    let run = state.run.as_ref();
+    let Some((run, machine)) = run.and_then(|run| Some((run, world.machine(run)?))) else {
+        return Decision::allow();
+    };
+    let document = machine.document();
+    if !document.gated_tools().contains(&name.as_str()) {
+        return Decision::allow();
+    }
+    let procedure = &document.name;
+    let text = format!(
+        "procedure {procedure} ended in {}, and tool:{name} can be called within it only; a person begins it anew: concertina sop start",
+        run.state
+    );
+    let reason = Reason::new("NOT_IN_STEP", text, format!("procedure {procedure}"));
+    Decision::because(Effect::Deny, reason)
 }
 
 /// Whether results of the tool `name` are evidence of the step.
@@ -223,7 +248,7 @@ pub(super) fn step_of_evidence(state: &State, world: &World<'_>, id: u64) -> u8 
 
 /// Narrows what a session is given that this one forks: a step lends what it shows, and nothing that it guards.
 pub fn lend(state: &State, world: &World<'_>, settings: &mut Settings) {
-    let Some(run) = deciding_run(state, world) else { return };
+    let Some(run) = state.run.as_ref() else { return };
     let machine = world.machine(run);
     let gates = machine.map(|machine| machine.document().gated_tools()).unwrap_or_default();
     let lent = visible_tools(state, world).into_iter().map(|tool| tool.name.as_str());

@@ -1,7 +1,10 @@
 //! From a declaration to access: variables, parameters, and what may not be declared.
 
-use concertina_core::policy::{Access, FilePath, Request, Root, Surroundings, resolve};
+use concertina_core::policy::{
+    Access, DeclarationError, FilePath, Request, Root, Surroundings, fill, resolve,
+};
 use concertina_types::{NetworkScope, PathScope, Permissions};
+use proptest::prelude::*;
 
 fn path(text: &str) -> FilePath {
     FilePath::new(text).unwrap()
@@ -294,4 +297,41 @@ fn one_declaration_has_one_digest_however_it_is_written() {
     assert_eq!(one, other);
     assert_eq!(one.digest(), other.digest());
     assert_ne!(one.digest(), resolve(&reading(&["src/**"]), &around()).unwrap().digest());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Whoever reads a declaration with its values in place, and knows none, reads the same.
+    #[test]
+    fn k07_a_declaration_with_its_values_in_place_means_the_same(
+        value in "[a-c17 /.~*?!\\[\\]{}$'\"\\\\;|&#\n-]{0,8}",
+        is_session in any::<bool>(),
+    ) {
+        let mut with = around();
+        let values = if is_session { &mut with.session } else { &mut with.parameters };
+        values.insert("v".into(), value);
+        for declared in [
+            reading(&["orders/${v}/**", "a-${v}"]),
+            reading(&["${v}/x/*.rs"]),
+            reading(&["~/notes/${v}"]),
+            writing(&["${v}"]),
+            executing(&["ls ${v}"]),
+            executing(&["sort -- ${v} *", "x 'a ${v}' \"${v}\""]),
+            reaching(&["${v}.example.com"], &[]),
+            Permissions { tools: vec!["db/${v}".into()], ..Permissions::default() },
+        ] {
+            let read = resolve(&declared, &with);
+            match fill(&declared, &with) {
+                Ok(filled) => {
+                    prop_assert_eq!(fill(&filled, &around()), Ok(filled.clone()));
+                    let errors = |read: Result<Access, Vec<DeclarationError>>| {
+                        read.map_err(|errors| errors.iter().map(|one| one.code).collect::<Vec<_>>())
+                    };
+                    prop_assert_eq!(errors(resolve(&filled, &around())), errors(read), "{:?}", filled);
+                }
+                Err(errors) => prop_assert_eq!(read, Err(errors)),
+            }
+        }
+    }
 }

@@ -137,13 +137,17 @@ impl<'m> Driven<'m> {
     /// The workspace is looked at.
     pub(crate) fn observe(&mut self, number: u64) {
         self.work = number;
-        self.follow(&Fact::ProcedureObserved { inputs: Some(work(number)), expired: Vec::new() });
+        self.follow(&Fact::ProcedureObserved {
+            inputs: Some(work(number)),
+            expired: Vec::new(),
+            replaced: Vec::new(),
+        });
     }
 
     /// It is said that proofs grew too old.
     pub(crate) fn expire(&mut self, expired: Vec<String>) {
         let inputs = Some(work(self.work));
-        self.follow(&Fact::ProcedureObserved { inputs, expired });
+        self.follow(&Fact::ProcedureObserved { inputs, expired, replaced: Vec::new() });
     }
 
     /// Whether `tool` is shown and its guard holds.

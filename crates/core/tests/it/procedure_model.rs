@@ -54,8 +54,8 @@ impl Explicit {
         driven.run.said.clone_from(&from.said);
         for (name, (number, is_old)) in &from.proofs {
             let at = Timestamp(if *is_old { 0 } else { driven.now });
-            let proof =
-                Proof { receipt: work(0), event: driven.event, at, inputs: Some(work(*number)) };
+            let (inputs, tool) = (Some(work(*number)), work(0));
+            let proof = Proof { receipt: work(0), event: driven.event, at, inputs, tool };
             driven.run.proofs.insert(name.clone(), proof);
         }
         driven

@@ -254,3 +254,27 @@ proptest! {
         prop_assert!(kinds(&found).iter().all(is_chain));
     }
 }
+
+#[test]
+fn j04_a_receipt_proves_what_its_own_figures_say_and_nothing_else() {
+    let machine = machine();
+    let demand = Demand { procedure: Some(&machine), ..Demand::default() };
+    let good = || receipt("a", 1, "test", "test.ok");
+    let found = |receipt: Receipt| kinds(&judged(chained([receipt]), &demand));
+    assert_eq!(found(good()), [None]);
+    let wrong: [fn(&mut Receipt); 8] = [
+        |one| drop(one.parsed.insert("exit".to_owned(), 1.into())),
+        |one| drop(one.parsed.remove("exit")),
+        |one| one.tool = "lint".to_owned(),
+        |one| one.issuer = "human:owner".to_owned(),
+        |one| one.state = "nowhere".to_owned(),
+        |one| one.refuses = vec!["test.ok".to_owned()],
+        |one| one.started = Timestamp(5_000),
+        |one| one.proves.push("no.ok".to_owned()),
+    ];
+    for change in wrong {
+        let mut receipt = good();
+        change(&mut receipt);
+        assert_eq!(found(receipt.clone()), [Some(FaultKind::Contradiction)], "{receipt:?}");
+    }
+}

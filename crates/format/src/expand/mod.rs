@@ -41,6 +41,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use scan::expand;
+pub(crate) use variables::stands_in_scopes;
 pub use words::split_words;
 
 /// The text after expansion, in bytes: twice the largest body. A body of nothing but

@@ -1,6 +1,7 @@
 //! Variables of the session: `${NAME}`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::Variables;
 
@@ -45,7 +46,29 @@ pub(super) fn variable<'t>(name: &'t str, variables: &'t Variables) -> Option<Va
     (shaped && ours).then_some(Variable::Unknown(name))
 }
 
+/// Whether a declared scope may name this variable, in either spelling.
+pub(crate) fn stands_in_scopes(name: &str) -> bool {
+    name == "workspace"
+        || NAMES.iter().any(|known| *known == name || known.to_ascii_lowercase() == name)
+}
+
 impl Variables {
+    /// All that have a value, as declared scopes name them: in capitals as in a text, and in small letters.
+    ///
+    /// ```
+    /// use concertina_format::expand::Variables;
+    /// let known = Variables { skill_dir: Some("/skills/sql".into()), ..Variables::default() };
+    /// assert_eq!(known.named().get("skill_dir").map(String::as_str), Some("/skills/sql"));
+    /// ```
+    pub fn named(&self) -> BTreeMap<String, String> {
+        let known = NAMES.iter().filter_map(|name| Some((*name, self.get(name)?)));
+        let both = known.flat_map(|(name, value)| {
+            [name.to_owned(), name.to_ascii_lowercase()]
+                .map(|name| (name, value.clone().into_owned()))
+        });
+        both.collect()
+    }
+
     /// The value of `${name}`, as a text would have it; none where it has none.
     ///
     /// ```

@@ -4,25 +4,12 @@ use std::collections::BTreeSet;
 
 use super::outline::Outline;
 use super::{Report, SHOWN};
+use crate::expand::stands_in_scopes;
 use crate::skill::Document;
 use crate::skill::codes::Code;
 
-/// Names that a permission may use besides parameters: variables of the session.
-const SESSION_VARIABLES: &[&str] = &[
-    "skill_dir",
-    "session_id",
-    "project_dir",
-    "claude_skill_dir",
-    "claude_session_id",
-    "claude_project_dir",
-    "claude_plugin_root",
-    "claude_plugin_data",
-    "home",
-    "tmp",
-    "tmpdir",
-    "cwd",
-    "workspace",
-];
+/// Names in a text that belong to a shell more often than they are a slip.
+const OF_SHELLS: &[&str] = &["home", "tmp", "tmpdir", "cwd"];
 
 pub(super) fn look(document: &Document, outline: &Outline, report: &mut Report<'_>) {
     if !document.permissions.is_empty() && document.version.is_none() {
@@ -88,10 +75,7 @@ fn placeholders(document: &Document, outline: &Outline, report: &mut Report<'_>)
         .map(|parameter| parameter.name.as_str())
         .chain(document.arguments.iter().map(String::as_str))
         .collect();
-    let unknown = |name: &str| {
-        !declared.contains(name)
-            && !SESSION_VARIABLES.iter().any(|known| known.eq_ignore_ascii_case(name))
-    };
+    let unknown = |name: &str| !declared.contains(name) && !stands_in_scopes(name);
     let mut told = BTreeSet::new();
     for (_, name) in scopes(document).flat_map(braced) {
         if unknown(name) && told.insert(name) {
@@ -107,7 +91,7 @@ fn placeholders(document: &Document, outline: &Outline, report: &mut Report<'_>)
             // A longer name may begin with a declared one: `$towns` is `$town` and an s.
             let filled =
                 !token.starts_with("${") && declared.iter().any(|known| name.starts_with(known));
-            if filled || !unknown(name) || !told.insert(name) {
+            if filled || !unknown(name) || OF_SHELLS.contains(&name) || !told.insert(name) {
                 continue;
             }
             // Markup moves places; what is not shown need not be found.

@@ -86,7 +86,10 @@ impl Hook {
         let _ = kill_process_group(group, Signal::KILL);
         let _ = child.wait();
         let text = said.ok()?.ok()?;
-        let answer: Answer = serde_json::from_slice(&text).ok()?;
+        // A list is no answer, though its parts could stand for those of one.
+        let answer: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_slice(&text).ok()?;
+        let answer: Answer = serde_json::from_value(answer.into()).ok()?;
         ended.filter(|success| *success).map(|_| answer.decision)
     }
 }

@@ -140,8 +140,11 @@ fn told(event: &Event, text: &dyn Fn(&Blob) -> Option<String>) -> Vec<Told> {
         Fact::ProcedureStarted { procedure, state, .. } => {
             line(About::Step, format!("procedure {procedure} begins at {state}"))
         }
-        Fact::ProcedureObserved { inputs, expired } => {
+        Fact::ProcedureObserved { inputs, expired, replaced } => {
             let text = match inputs {
+                _ if !replaced.is_empty() => {
+                    format!("proven by a tool that was changed since: {}", replaced.join(", "))
+                }
                 _ if !expired.is_empty() => format!("too old now: {}", expired.join(", ")),
                 Some(inputs) => {
                     format!("the files are others than before: they are {} now", inputs.short())

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use concertina_core::policy::{Denial, Request, Suggestion, Surroundings, suggest};
+use concertina_core::policy::{Denial, Request, Suggestion, Surroundings, Withheld, suggest};
 use concertina_store::Store;
 use concertina_types::{Event, Fact, SessionId, SkillId, ToolName};
 use serde::Serialize;
@@ -160,10 +160,24 @@ pub fn suggestion(
 ) -> (Suggestion, usize) {
     let of_skill = |denied: &&Denied| skill.is_none() || denied.skill.as_ref() == skill;
     let denied: Vec<&Denied> = denials.denials.iter().filter(of_skill).collect();
+    // Whatever runs could say that it was refused a key.
+    let is_hearsay = |denied: &&Denied| {
+        let Some(Request::Read(path) | Request::Write(path)) = &denied.object else {
+            return false;
+        };
+        denied.code == "SANDBOX_REFUSED" && !path.is_within(&around.workspace)
+    };
+    let (hearsay, denied): (Vec<&Denied>, Vec<&Denied>) = denied.into_iter().partition(is_hearsay);
     let about = |denied: &&Denied| {
         let request = denied.object.clone()?;
         Some(Denial { request, by_rule: denied.is_by_rule() })
     };
     let known: Vec<Denial> = denied.iter().filter_map(about).collect();
-    (suggest(&known, around), denied.len() - known.len())
+    let mut suggested = suggest(&known, around);
+    suggested.withheld.extend(hearsay.into_iter().filter_map(|denied| {
+        let reason = "only the program itself says that it was refused this; declare it by hand where you know that it is needed";
+        let request = denied.object.clone()?;
+        Some(Withheld { request, code: "ONLY_SAID", reason: reason.to_owned() })
+    }));
+    (suggested, denied.len() - known.len())
 }

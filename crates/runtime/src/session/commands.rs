@@ -180,7 +180,7 @@ impl Session {
         self.admitted(id, ticket.tool(), ticket.arguments());
         self.holds(id, hold);
         let outcome = runner.run(ticket, cancel);
-        let held = Held { witness: self.witness(id), ..kept(&outcome) };
+        let held = Held { witness: self.witness(id), ..kept(&outcome, runner.directory()) };
         let (outcome, output, result) = match outcome {
             Outcome::Done { exit, output, dropped, .. } => {
                 let outcome = CallOutcome::Done { exit, output: Blob::of(&output), dropped };

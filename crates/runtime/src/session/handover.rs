@@ -2,7 +2,7 @@
 
 use concertina_core::session::Refusal;
 use concertina_format::results::JsonPath;
-use concertina_types::SkillId;
+use concertina_types::{SkillId, Subject};
 use serde_json::{Map, Value};
 
 use super::{OpenOptions, Session};
@@ -13,14 +13,24 @@ use crate::workspace::LoadedSkill;
 const RESULT: &str = "result";
 
 impl Session {
-    /// The options with which a skill is opened, with what the skills before it hand over filled in. What was given
-    /// stays. Where something is to be handed over that there is not, it says so.
+    /// The options with which a skill is opened, with what the skills before it hand over filled in. What a person gave
+    /// stays; what a model gave in the place of a result does not. Where something is to be handed over that there is
+    /// not, it says so.
     pub(super) fn handed_over(
         &self,
+        by: Subject,
         loaded: &LoadedSkill,
         options: &OpenOptions,
     ) -> Result<Result<OpenOptions, Refusal>, RuntimeError> {
         let mut options = options.clone();
+        let passes = loaded.document.requires.iter().any(|needed| !needed.pass.is_empty());
+        if by == Subject::Model && passes && options.raw_arguments.is_some() {
+            let text = format!(
+                "skill:{} takes what other skills hand over, so its arguments are given by name",
+                loaded.entry.id
+            );
+            return Ok(Err(Refusal::new("BAD_ARGUMENTS", text)));
+        }
         let mut arguments = match &options.arguments {
             Value::Object(arguments) => arguments.clone(),
             Value::Null if options.raw_arguments.is_none() => Map::new(),
@@ -31,7 +41,7 @@ impl Session {
             let from = SkillId::new(&needed.skill).ok();
             let from = from.map(|id| self.snapshot.skill(&id).map_or(id, |entry| entry.id.clone()));
             for (parameter, path) in &needed.pass {
-                if arguments.contains_key(parameter) {
+                if by == Subject::User && arguments.contains_key(parameter) {
                     continue;
                 }
                 let blob = from.as_ref().and_then(|from| self.state.results.get(from));

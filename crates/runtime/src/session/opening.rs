@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use concertina_core::policy::FilePath;
 use concertina_core::session::{
     Command, Origin, PreparedSkill, Refusal, Request, Shown, prepare, visibility,
 };
@@ -98,7 +99,7 @@ impl Session {
             let (code, reason) = (distrust.code.as_str(), distrust.reason.as_str());
             return Ok(self.refuse(origin, request, code, reason)?.into());
         }
-        let options = match self.handed_over(&loaded, options)? {
+        let options = match self.handed_over(origin.subject, &loaded, options)? {
             Ok(options) => options,
             Err(refusal) => {
                 return Ok(self.refuse(origin, request, refusal.code, refusal.message)?.into());
@@ -188,6 +189,7 @@ impl Session {
             raw_arguments: options.raw_arguments.clone(),
             profile: options.profile,
             variables,
+            workspace: FilePath::new(&self.settings().site.real_workspace).ok(),
         };
         let id = loaded.entry.id.clone();
         let mut skill = prepare(id, &loaded.document, &loaded.body, loaded.resources(), &request)?;
@@ -208,11 +210,9 @@ fn procedure_of(workspace: &Workspace, loaded: &LoadedSkill) -> Result<Vec<Strin
         let why = format!("skill:{id} says `procedure:` without the name of a file beside it");
         RuntimeError::ProcedureUnsound(why)
     })?;
-    match inside(directory, name) {
-        Some(_) => workspace.procedures().texts(name, directory),
-        None => {
-            let why = format!("`{name}` lies outside of skill:{}", loaded.entry.id);
-            Err(RuntimeError::NoProcedure(why))
-        }
+    if inside(directory, name).is_none() {
+        let why = format!("`{name}` lies outside of skill:{}", loaded.entry.id);
+        return Err(RuntimeError::NoProcedure(why));
     }
+    workspace.procedures().texts(name, directory)
 }

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use concertina_core::catalog::search::{
@@ -623,7 +624,8 @@ impl Session {
         id: CallId,
         outcome: Outcome,
     ) -> Result<Reply, RuntimeError> {
-        let held = Held { witness: self.witness(id), ..kept(&outcome) };
+        let held = kept(&outcome, Path::new(&self.settings().site.workspace));
+        let held = Held { witness: self.witness(id), ..held };
         let (outcome, output) = match outcome {
             Outcome::Done { exit, output, dropped, .. } => {
                 (CallOutcome::Done { exit, output: Blob::of(&output), dropped }, output)

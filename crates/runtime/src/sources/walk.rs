@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use concertina_core::catalog::{Loaded, SkillEntry, Skipped};
+use concertina_core::session::declaration_faults;
 use concertina_format::skill::{Origin, Parsed};
 use concertina_types::{Severity, SkillId, limits};
 
@@ -293,7 +294,12 @@ fn entry(
     let mut entry = SkillEntry::new(&document, id, place.scope, kind, shown, bytes);
     let findings =
         parsed.diagnostics.iter().filter(|found| found.severity > Severity::Info).count();
-    entry.findings = u32::try_from(findings).unwrap_or(u32::MAX);
+    let faults = declaration_faults(&document).len();
+    entry.findings = u32::try_from(findings + faults).unwrap_or(u32::MAX);
+    // Half a declaration is none.
+    if faults > 0 && !entry.unreadable.iter().any(|key| key == "permissions") {
+        entry.unreadable.push("permissions".to_owned());
+    }
     Ok(entry)
 }
 

@@ -115,7 +115,7 @@ impl Outcome {
 
 /// How a program was held, and what it was kept from: hosts, by what the proxy says, and files, by what
 /// the program itself says of them.
-pub(crate) fn kept(outcome: &Outcome) -> HeldBack {
+pub(crate) fn kept(outcome: &Outcome, directory: &Path) -> HeldBack {
     let Outcome::Done { exit, output, held: Some(held), .. } = outcome else {
         return HeldBack::default();
     };
@@ -127,7 +127,8 @@ pub(crate) fn kept(outcome: &Outcome) -> HeldBack {
     });
     let mut refused: Vec<KeptFrom> = hosts.collect();
     if *exit != 0 {
-        refused.extend(output.lines().filter_map(denied).take(DENIALS_TOLD));
+        refused
+            .extend(output.lines().filter_map(|line| denied(line, directory)).take(DENIALS_TOLD));
     }
     HeldBack { tier: Some(held.tier.clone()), refused, witness: None }
 }
@@ -135,23 +136,41 @@ pub(crate) fn kept(outcome: &Outcome) -> HeldBack {
 /// Complaints of one program that are put on the record: the first say what the others do.
 const DENIALS_TOLD: usize = 20;
 
-/// What a program says that it was denied, where a line says so: `cat: /etc/shadow: Permission denied`.
-fn denied(line: &str) -> Option<KeptFrom> {
+/// What a program that ran in `directory` says that it was denied, where a line says so:
+/// `cat: /etc/shadow: Permission denied`, `touch: cannot touch 'out/x': Permission denied`.
+fn denied(line: &str, directory: &Path) -> Option<KeptFrom> {
     const WORDS: [&str; 3] =
         ["Permission denied", "Operation not permitted", "Read-only file system"];
-    let (before, word) =
-        WORDS.iter().find_map(|word| line.split_once(word).map(|(before, _)| (before, word)))?;
-    let object = before.trim_end_matches([' ', ':', '(']).rsplit(": ").next().unwrap_or_default();
-    let object = object.trim_matches(['\'', '"', '‘', '’', '`', ' ']);
-    let object: String = object.chars().take(limits::REF_BYTES / 4).collect();
+    const CHANGES: [&str; 5] = ["touch ", "create ", "remove ", "move ", "overwrite "];
+    let (before, word, after) = WORDS
+        .iter()
+        .find_map(|word| line.split_once(word).map(|(before, after)| (before, word, after)))?;
+    let object = in_quotes(after).or_else(|| in_quotes(before)).unwrap_or_else(|| {
+        let part = before.trim_end_matches([' ', ':', '(']).rsplit(": ").next().unwrap_or_default();
+        // A shell says `cannot create out/x`.
+        part.strip_prefix("cannot create ").unwrap_or(part)
+    });
+    let object: String = object.trim().chars().take(limits::REF_BYTES / 4).collect();
+    let is_change =
+        *word == "Read-only file system" || CHANGES.iter().any(|verb| before.contains(verb));
+    let path = directory.join(&object).to_str().and_then(|path| FilePath::new(path).ok());
     Some(KeptFrom {
         reason: format!("the program says: {word}; what it may reach is in its `permissions`"),
         code: "SANDBOX_REFUSED".to_owned(),
-        object: FilePath::new(&object).ok().map(match *word {
-            "Read-only file system" => Request::Write,
-            _ => Request::Read,
+        object: path.filter(|_| !object.is_empty()).map(if is_change {
+            Request::Write
+        } else {
+            Request::Read
         }),
         what: object,
+    })
+}
+
+/// What stands between quotes, where anything does: the last of it.
+fn in_quotes(text: &str) -> Option<&str> {
+    [('\'', '\''), ('‘', '’'), ('"', '"'), ('`', '`')].into_iter().find_map(|(open, close)| {
+        let (before, _) = text.rsplit_once(close)?;
+        before.rsplit_once(open).map(|(_, inside)| inside).filter(|inside| !inside.is_empty())
     })
 }
 
@@ -371,5 +390,31 @@ impl CommandRunner {
             keeps_home: false,
         };
         exec::run(&invocation, self.executor.as_ref(), cancel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k11_what_a_program_was_denied_is_read_off_its_complaint() {
+        let read = |path: &str| Some(Request::Read(FilePath::new(path).unwrap()));
+        let write = |path: &str| Some(Request::Write(FilePath::new(path).unwrap()));
+        for (line, what, object) in [
+            ("cat: /etc/shadow: Permission denied", "/etc/shadow", read("/etc/shadow")),
+            ("cat: data/f: Permission denied", "data/f", read("/w/data/f")),
+            ("touch: cannot touch 'data/x': Permission denied", "data/x", write("/w/data/x")),
+            ("mkdir: cannot create directory ‘out’: Permission denied", "out", write("/w/out")),
+            ("sh: 1: cannot create out/x: Permission denied", "out/x", write("/w/out/x")),
+            ("cp: cannot create regular file 'a b': Read-only file system", "a b", write("/w/a b")),
+            ("PermissionError: [Errno 13] Permission denied: '/x/y'", "/x/y", read("/x/y")),
+            ("Permission denied", "", None),
+            ("cat: ../x: Permission denied", "../x", None),
+        ] {
+            let found = denied(line, Path::new("/w")).unwrap();
+            assert_eq!((found.what.as_str(), &found.object), (what, &object), "{line}");
+        }
+        assert!(denied("all is well", Path::new("/w")).is_none());
     }
 }

@@ -413,7 +413,20 @@ fn a16_j16_a_skill_comes_after_the_one_it_requires_and_takes_over_its_result() {
     open_skill(&mut seat, "skill:query-order");
     let told = open_skill(&mut seat, "skill:analyse");
     assert_eq!(code(&told), "HANDOVER_MISSING", "it was opened, and brought nothing about");
+    // A model cannot give what a result has to.
+    let as_model = |seat: &mut Seat, arguments: serde_json::Value, raw: Option<&str>| {
+        let raw_arguments = raw.map(str::to_owned);
+        let options =
+            concertina_runtime::OpenOptions { arguments, raw_arguments, ..Default::default() };
+        let origin = Origin { subject: concertina_types::Subject::Model, call: None };
+        seat.session.open(&mut seat.workspace, origin, "skill:analyse", &options).unwrap()
+    };
+    let told = as_model(&mut seat, json!({"total": 9}), None);
+    assert_eq!(code(&told), "HANDOVER_MISSING");
+    assert_eq!(code(&as_model(&mut seat, json!(null), Some("9"))), "BAD_ARGUMENTS");
     seat.call("query_order");
+    let opened = as_model(&mut seat, json!({"total": 9}), None).opened.expect("it opens");
+    assert!(opened.text.contains("The total is 8."), "{}", opened.text);
     let opened = open_skill(&mut seat, "skill:analyse").opened.expect("it opens");
     assert!(opened.text.contains("The total is 8."), "{}", opened.text);
 }
@@ -462,4 +475,55 @@ fn s_no_tool_leads_git_to_other_settings() {
     assert!(!world.path("work/.git/commondir").exists());
     call("exclude");
     assert_eq!(std::fs::read_to_string(world.path("work/.git/info/exclude")).unwrap(), "");
+}
+
+#[test]
+fn j09_after_its_end_a_procedure_in_a_file_keeps_its_tools_until_it_begins_anew() {
+    let world = world();
+    world.config(&SETTINGS.replace("[procedures]\nfiles = [\"gate.sop.yaml\"]\n", ""));
+    let mut workspace = open(&world);
+    let mut session = Session::create(&mut workspace, world.store(), Started::default()).unwrap();
+    let texts = |workspace: &Workspace| {
+        workspace.procedures().texts("gate.sop.yaml", workspace.root()).unwrap()
+    };
+    assert!(session.follow(Origin::user(), texts(&workspace)).unwrap().refusal.is_none());
+    let mut seat = Seat { workspace, session };
+    for tool in ["lint", "test", "ship"] {
+        assert_eq!(code(&seat.call(tool)), "", "{tool}");
+    }
+    assert!(seat.card().ended);
+    world.write("work/src.txt", "not tested\n");
+    for tool in ["ship", "test"] {
+        assert_eq!(code(&seat.call(tool)), "NOT_VISIBLE", "{tool}");
+    }
+    for tool in ["edit", "lint"] {
+        assert_eq!(code(&seat.call(tool)), "", "it stands before neither: {tool}");
+    }
+    let again = seat.session.follow(Origin::user(), texts(&seat.workspace)).unwrap();
+    assert!(again.refusal.is_none(), "{:?}", again.refusal);
+    for tool in ["lint", "test", "ship"] {
+        assert_eq!(code(&seat.call(tool)), "", "{tool}");
+    }
+}
+
+#[test]
+fn j04_what_a_tool_proved_holds_no_longer_once_the_tool_is_another() {
+    let world = world();
+    let mut seat = Seat::in_world(&world);
+    seat.call("lint");
+    seat.call("test");
+    assert_eq!(seat.card().state, "ship");
+    let id = seat.session.id().clone();
+    drop(seat);
+    world.config(&SETTINGS.replace(r#"["sh", "test.sh"]"#, r#"["echo", "1..0"]"#));
+    let mut workspace = open(&world);
+    let mut session = Session::resume(world.store(), id).unwrap();
+    session.take_up(&mut workspace).unwrap();
+    let mut seat = Seat { workspace, session };
+    let refused = seat.call("ship");
+    assert_eq!(code(&refused), "NOT_VISIBLE");
+    assert_eq!(seat.card().state, "lint", "{:?}", seat.card());
+    seat.call("lint");
+    let why = seat.card().lacking.iter().map(|one| one.why.clone()).collect::<Vec<_>>();
+    assert_eq!(why, ["the tool that proved it was changed since"]);
 }

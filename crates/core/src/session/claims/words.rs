@@ -260,8 +260,43 @@ pub(super) fn names(sentence: &str, tool: &str) -> bool {
     let is_telling = |name: &str| name.contains(['/', '_', '-', '.']) && name.len() >= 4;
     let alias = tool.replace('/', "__");
     [tool, alias.as_str(), last].into_iter().any(|name| {
-        is_telling(name) && stands_in(sentence, name) || sentence.contains(&format!("`{name}`"))
+        is_telling(name) && stands_in(sentence, name)
+            || sentence.contains(&format!("`{name}`"))
+            || is_run(sentence, name)
     })
+}
+
+/// Whether a sentence speaks of `name` as of something that is run: `ran lint`, `used the lint tool`, `运行了 lint`.
+fn is_run(sentence: &str, name: &str) -> bool {
+    const RUN: [&str; 10] = [
+        "ran", "run", "running", "called", "calling", "used", "using", "executed", "invoked",
+        "invoking",
+    ];
+    const RUN_CHINESE: [&str; 6] = ["运行了", "执行了", "调用了", "运行", "执行", "调用"];
+    let name = name.to_lowercase();
+    let lower = sentence.to_lowercase();
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | '.');
+    let words: Vec<&str> = lower
+        .split(|c: char| !is_part(c))
+        .map(|word| word.trim_end_matches('.'))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let is = |at: Option<usize>, known: &[&str]| {
+        at.and_then(|at| words.get(at)).is_some_and(|word| known.contains(word))
+    };
+    let in_english = words.iter().enumerate().any(|(at, word)| {
+        let before = at.checked_sub(1);
+        let is_the = is(before, &["the"]);
+        let verb = if is_the { at.checked_sub(2) } else { before };
+        *word == name && (is(verb, &RUN) || is(Some(at + 1), &["tool"]))
+    });
+    let in_chinese = RUN_CHINESE.iter().any(|verb| {
+        lower.split(verb).skip(1).any(|rest| {
+            let rest = rest.trim_start().strip_prefix(name.as_str());
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+        })
+    });
+    in_english || in_chinese
 }
 
 /// Whether `name` stands in `text` as a word of its own.

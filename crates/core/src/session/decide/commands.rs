@@ -68,7 +68,7 @@ impl Deciding<'_> {
         let id = &skill.id;
         let request = format!("run `{command}` of skill:{id}");
         // Nothing runs for a skill that would stay closed.
-        if let Err(refusal) = self.openable(origin, id, Some(&skill.arguments)) {
+        if let Err(refusal) = self.openable(origin, id, &skill.arguments) {
             return self.decline(origin, request, refusal.of_skill(id));
         }
         let Some(tool) = name_of(id) else {

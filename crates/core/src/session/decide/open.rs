@@ -5,6 +5,7 @@ use concertina_types::{
     SessionMode, SkillId, Subject, limits,
 };
 
+use super::super::access::access_of_skill;
 use super::super::answer::Refusal;
 use super::super::approval::Action;
 use super::super::command::{Origin, Shown};
@@ -32,7 +33,7 @@ impl<'a> Deciding<'a> {
         held: Option<&str>,
     ) {
         let request = format!("open skill:{}", skill.id);
-        match self.openable(origin, &skill.id, Some(&skill.arguments)) {
+        match self.openable(origin, &skill.id, &skill.arguments) {
             // A skill has one id, also where a qualified one asked for it.
             Ok(entry) => skill.id = entry.id.clone(),
             Err(refusal) => {
@@ -61,7 +62,7 @@ impl<'a> Deciding<'a> {
     /// Asks a person whether a skill may be opened, where it needs that. Whatever else stands against it is
     /// said when it is opened.
     pub(super) fn may_open(&mut self, origin: &Origin, skill: &PreparedSkill) {
-        if self.openable(origin, &skill.id, Some(&skill.arguments)).is_ok()
+        if self.openable(origin, &skill.id, &skill.arguments).is_ok()
             && let Consent::Refused(refusal) = self.may_unfold(origin, skill)
         {
             self.refuse(origin, format!("open skill:{}", skill.id), refusal);
@@ -70,8 +71,13 @@ impl<'a> Deciding<'a> {
 
     /// Whether a person has to agree before a skill is opened, and has: because a rule says so, or because
     /// the model asks for one that could change something. What only reads is opened without a question.
+    /// Nobody is asked about a declaration that cannot be used.
     fn may_unfold(&mut self, origin: &Origin, skill: &PreparedSkill) -> Consent {
         let Some(entry) = self.world.snapshot.skill(&skill.id) else { return Consent::None };
+        let source = format!("skill:{}", entry.id);
+        if let Err(refusal) = access_of_skill(self.world.settings, &skill.permissions, &source) {
+            return Consent::Refused(refusal);
+        }
         // It was let in by the session that forked this one.
         if self.world.settings.forked_from.contains(&entry.id) {
             return Consent::None;
@@ -91,7 +97,11 @@ impl<'a> Deciding<'a> {
         });
         let Some(why) = ruled.or(risky) else { return Consent::None };
         let mut details = vec![("content".to_owned(), skill.digest.to_string())];
+        if !skill.arguments.is_empty() {
+            details.push(("with".to_owned(), skill.arguments.clone()));
+        }
         details.extend(risks.into_iter().map(|risk| ("could".to_owned(), risk)));
+        details.extend(means(skill).map(|means| ("needs".to_owned(), means)));
         let request = format!("open skill:{}", entry.id);
         let action = Action { request, details, phrase: None };
         let text = format!("{}; the skill stays closed", why.text);
@@ -100,23 +110,21 @@ impl<'a> Deciding<'a> {
         self.consent(origin, &action, &why, otherwise)
     }
 
-    /// The entry of a skill that may be opened now, or why it may not. Without `arguments` it is only
-    /// looked into.
+    /// The entry of a skill that may be opened with `arguments` now, or why it may not. Whoever looks into it
+    /// reads what it says without any.
     pub(super) fn openable(
         &self,
         origin: &Origin,
         id: &SkillId,
-        arguments: Option<&str>,
+        arguments: &str,
     ) -> Result<&'a SkillEntry, Refusal> {
         let Some(entry) = self.world.snapshot.skill(id) else {
             return Err(self.unknown_skill(id, origin.subject));
         };
         let verdict = visibility::skill(self.state, self.world, entry, origin.subject);
         not_denied(verdict)?;
-        if let Some(arguments) = arguments {
-            let (state, world) = (self.state, self.world);
-            not_denied(visibility::opening(state, world, entry, origin.subject, arguments))?;
-        }
+        let (state, world) = (self.state, self.world);
+        not_denied(visibility::opening(state, world, entry, origin.subject, arguments))?;
         // A skill that runs apart was let in by the session that forked this one.
         if self.world.settings.forked_from.contains(&entry.id) {
             return Ok(entry);
@@ -342,8 +350,10 @@ impl<'a> Deciding<'a> {
             return match self.world.snapshot.skill(id) {
                 Some(entry) if self.state.opened(&entry.id).is_some() => Ok(()),
                 _ => {
-                    let entry = self.openable(origin, id, None)?;
-                    let verdict = visibility::skill(self.state, self.world, entry, origin.subject);
+                    let entry = self.openable(origin, id, "")?;
+                    let (state, world, subject) = (self.state, self.world, origin.subject);
+                    let opening = visibility::opening(state, world, entry, subject, "");
+                    let verdict = visibility::skill(state, world, entry, subject).and(opening);
                     permitted(verdict, "open the whole of it first, which asks")
                 }
             };
@@ -351,6 +361,13 @@ impl<'a> Deciding<'a> {
         let verdict = visibility::decision(self.state, self.world, reference, origin.subject);
         permitted(verdict, "so it is not shown")
     }
+}
+
+/// What a skill reads and calls, in words.
+fn means(skill: &PreparedSkill) -> impl Iterator<Item = String> {
+    let Permissions { read, tools, .. } = &skill.permissions;
+    let paths = read.iter().flat_map(|scope| &scope.paths).map(|path| format!("to read {path}"));
+    paths.chain(tools.iter().map(|tool| format!("to call {tool}")))
 }
 
 /// What a skill could do besides reading and calling tools, in words. Its tools have their own rules.

@@ -185,9 +185,23 @@ impl Deciding<'_> {
         let inputs = if machine.binds() { inputs } else { run.inputs };
         let expired = machine.expired(&run, self.moment());
         let expired: Vec<String> = expired.into_iter().map(str::to_owned).collect();
-        if inputs != run.inputs || !expired.is_empty() {
-            self.fact(Actor::System, Fact::ProcedureObserved { inputs, expired });
+        let replaced = self.replaced(&machine, &run);
+        if inputs != run.inputs || !expired.is_empty() || !replaced.is_empty() {
+            self.fact(Actor::System, Fact::ProcedureObserved { inputs, expired, replaced });
         }
+    }
+
+    /// Checkpoints that a tool proved which is another by now: what it said then, this one never said. A tool that is
+    /// not there now says nothing.
+    fn replaced(&self, machine: &Machine, run: &Run) -> Vec<String> {
+        let is_other = |checkpoint: &&Checkpoint| {
+            let Issuer::Tool { tool, .. } = &checkpoint.issuer else { return false };
+            let now = ToolName::new(tool).ok().and_then(|tool| self.world.snapshot.tool(&tool));
+            let proof = run.proofs.get(&checkpoint.name);
+            now.zip(proof).is_some_and(|(now, proof)| now.digest != proof.tool)
+        };
+        let all = machine.document().checkpoints.iter();
+        all.filter(is_other).map(|checkpoint| checkpoint.name.clone()).collect()
     }
 
     /// Issues the receipt of a call that ended, where it is part of the run. One that began in an earlier step proves
