@@ -43,7 +43,11 @@ pub enum StoreError {
     },
     /// `STORE_KEY`: a key is not the one that signed until now, or is gone. Nothing is written without
     /// the right one.
-    #[error("{} cannot be used: {what}; put the keys back as they were", .path.display())]
+    #[error(
+        "{} cannot be used: {what}; put the keys back as they were, or set CONCERTINA_HOME to a new \
+         directory to begin afresh",
+        .path.display()
+    )]
     Key {
         /// The file.
         path: PathBuf,
@@ -166,6 +170,10 @@ impl StoreError {
                     Ok(_) => Self::ReadOnly { path: owned },
                     Err(source) => Self::io(path, source),
                 }
+            }
+            // Our statements are always the same, so it is the tables that are not.
+            Some((Code::Unknown, _)) if error.to_string().contains("no such ") => {
+                Self::corrupt(path, error.to_string())
             }
             // A column with another type than it was declared with.
             None if matches!(

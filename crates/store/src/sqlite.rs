@@ -257,6 +257,24 @@ fn connection(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(path, flags)
 }
 
+/// Whether anything in the file at `path` is signed; where there is no file, nothing is.
+pub(crate) fn has_checkpoints(path: &Path) -> Result<bool, StoreError> {
+    if !path.try_exists().map_err(|error| StoreError::io(path, error))? {
+        return Ok(false);
+    }
+    let has_any = || {
+        let connection = connection(path)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        let exists = |what: &str| {
+            connection
+                .query_row(&format!("SELECT EXISTS (SELECT 1 FROM {what})"), [], |row| row.get(0))
+        };
+        // Earlier formats have no such table.
+        Ok(exists("sqlite_schema WHERE name = 'checkpoints'")? && exists("checkpoints")?)
+    };
+    has_any().map_err(|error| StoreError::sqlite(path, error))
+}
+
 /// Makes an empty log of an empty file.
 fn prepare(path: &Path) -> rusqlite::Result<()> {
     let mut connection = connection(path)?;

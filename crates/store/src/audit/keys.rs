@@ -15,9 +15,10 @@ use concertina_types::{Checkpoint, KeyId, SignedNote, Timestamp, canonical_json}
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use serde::{Deserialize, Serialize};
 
-use crate::StoreError;
+use super::heads::Heads;
 use crate::files::{create_private_dir, create_temporary, sync_dir};
 use crate::memory::lock;
+use crate::{StoreError, sqlite};
 
 /// A line of the log of keys: `by` says that `key` signs from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +113,7 @@ impl KeyLog {
 /// The keys below one state directory.
 #[derive(Debug)]
 pub(crate) struct Keys {
+    home: PathBuf,
     dir: PathBuf,
     /// The key that signs, and what the log of keys was when it was read.
     signing: Mutex<Option<(String, SigningKey)>>,
@@ -121,7 +123,7 @@ pub(crate) struct Keys {
 impl Keys {
     pub(crate) fn below(home: &Path) -> Self {
         let (signing, redaction) = (Mutex::default(), Mutex::default());
-        Self { dir: home.join("keys"), signing, redaction }
+        Self { home: home.to_owned(), dir: home.join("keys"), signing, redaction }
     }
 
     fn log_path(&self) -> PathBuf {
@@ -211,6 +213,9 @@ impl Keys {
         if let Some(key) = read_secret(&path)? {
             return Ok(key);
         }
+        if self.log_text()?.is_empty() {
+            self.may_begin()?;
+        }
         create_private_dir(&self.dir)?;
         self.place(&path, encoded(&random()?).as_bytes())?;
         // Whoever came first has made it.
@@ -238,8 +243,24 @@ impl Keys {
         }
     }
 
+    /// That nothing is signed here yet. Where something is, the keys are gone: a new one would sign as if
+    /// there had been no other, and nobody would notice.
+    fn may_begin(&self) -> Result<(), StoreError> {
+        let has_heads = Heads::below(&self.home).path().metadata().is_ok_and(|file| file.len() > 0);
+        let is_signed = has_heads || sqlite::has_checkpoints(&self.home.join("events.db"))?;
+        // Somebody may have begun just now, and signed.
+        if is_signed && self.log_text()?.is_empty() {
+            return Err(broken(
+                &self.dir,
+                "logs here are signed, and the keys that did it are gone",
+            ));
+        }
+        Ok(())
+    }
+
     /// The first key. Whoever makes one at the same time agrees on who was first.
     fn begin(&self, at: Timestamp) -> Result<(String, SigningKey), StoreError> {
+        self.may_begin()?;
         create_private_dir(&self.dir)?;
         let key = self.new_secret()?;
         let text = line(&key, &key, at)?;
