@@ -39,7 +39,13 @@ impl FileContent {
         Self { dir: absolute(dir), unsynced: Mutex::default() }
     }
 
-    fn path(&self, digest: &Digest) -> PathBuf {
+    /// Whether anything was ever put here.
+    pub(crate) fn has_any(&self) -> bool {
+        self.dir.exists()
+    }
+
+    /// The file of `digest`.
+    pub(crate) fn path(&self, digest: &Digest) -> PathBuf {
         let mut first = digest.hex();
         let rest = first.split_off(2);
         self.dir.join(first).join(rest)

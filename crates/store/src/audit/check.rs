@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use concertina_types::{Digest, Event, MerkleTree, Sealed, SignedNote};
 use serde::Serialize;
 
+use super::contents::Kept;
 use super::keys::KeyLog;
 use super::seal::CHECKPOINT_EVENTS;
 
@@ -38,6 +39,8 @@ pub enum Fault {
     HeadMissing,
     /// The file of heads, or the anchor, has a line that is no checkpoint.
     HeadsChanged,
+    /// A text that a record names by its digest is kept, and is another.
+    ContentChanged,
     /// The file that holds the log cannot be read.
     Unreadable,
 }
@@ -65,6 +68,7 @@ impl Fault {
             Self::Truncated => "a signed checkpoint tells of more records: the end was cut off",
             Self::HeadMissing => "the head that is expected is not in the log: its end was cut off",
             Self::HeadsChanged => "a file of heads has a line that is no checkpoint",
+            Self::ContentChanged => "what is kept of a text that it names is another text",
             Self::Unreadable => "what is stored cannot be read from here on",
         }
     }
@@ -91,6 +95,8 @@ pub struct Verdict {
     pub key: Option<String>,
     /// Whether a file of heads ends within a line: a writer was stopped there, which loses nothing.
     pub torn: bool,
+    /// How many texts its records name that are not kept any more, which retention allows.
+    pub not_kept: u64,
 }
 
 impl Verdict {
@@ -122,6 +128,7 @@ pub(crate) struct Check {
     wrong: Option<(u64, Fault)>,
     /// Faults without a place among the records.
     apart: Option<Fault>,
+    not_kept: u64,
 }
 
 impl Check {
@@ -136,6 +143,7 @@ impl Check {
             signer: None,
             wrong: None,
             apart: None,
+            not_kept: 0,
         }
     }
 
@@ -197,6 +205,15 @@ impl Check {
         false
     }
 
+    /// Takes what is kept of a text that record `seq` is the first to name.
+    pub(crate) fn content(&mut self, seq: u64, kept: Kept) {
+        match kept {
+            Kept::Whole => {}
+            Kept::Changed => self.is_wrong(seq, Fault::ContentChanged),
+            Kept::Gone => self.not_kept += 1,
+        }
+    }
+
     fn follows(&mut self, record: &Sealed<'_>) -> bool {
         self.tree.push(&record.hash);
         self.head = Some(record.hash);
@@ -244,6 +261,7 @@ impl Check {
             head: self.head,
             key: signer.map(|key| key.id.to_string()),
             torn,
+            not_kept: self.not_kept,
         }
     }
 }

@@ -1,18 +1,24 @@
 //! A log as one file that can be checked anywhere: JSON lines.
 //!
 //! The first line names the session, how many records follow, and the log of keys; then come the signed
-//! checkpoints, then the records, each as it was hashed.
+//! checkpoints, then the records, each as it was hashed and followed by the texts that it is the first to
+//! name, as far as they are kept.
 
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use concertina_types::{SessionId, SignedNote};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use concertina_types::{Digest, SessionId, SignedNote};
 use serde::{Deserialize, Serialize};
 
 use super::Against;
 use super::check::{Check, Fault, Verdict};
+use super::contents::{Contents, Kept, named};
 use super::keys::KeyLog;
 use crate::StoreError;
+use crate::sqlite::Failure;
 
 /// The format of the file.
 const FORMAT: u32 = 1;
@@ -30,19 +36,51 @@ struct Signed {
     checkpoint: String,
 }
 
-/// How the line of a checkpoint begins; records begin otherwise.
+/// A text that records name: as it is, or in base64 where it is none.
+#[derive(Debug, Serialize, Deserialize)]
+struct Content {
+    content: Digest,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+}
+
+impl Content {
+    fn new(content: Digest, bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self { content, text: Some(text), base64: None },
+            Err(bytes) => {
+                Self { content, text: None, base64: Some(BASE64.encode(bytes.as_bytes())) }
+            }
+        }
+    }
+
+    fn bytes(self) -> Option<Vec<u8>> {
+        match (self.text, self.base64) {
+            (Some(text), None) => Some(text.into_bytes()),
+            (None, Some(base64)) => BASE64.decode(base64).ok(),
+            _ => None,
+        }
+    }
+}
+
+/// How the lines of a checkpoint and of a text begin; records begin otherwise.
 const CHECKPOINT: &str = "{\"checkpoint\":";
+const CONTENT: &str = "{\"content\":";
 
 /// Writes an export, piece by piece.
 pub(super) struct Export<'a> {
     out: &'a mut dyn Write,
     left: u64,
+    /// What was looked for already.
+    named: HashSet<Digest>,
     failed: Option<std::io::Error>,
 }
 
 impl<'a> Export<'a> {
     pub(super) fn new(out: &'a mut dyn Write) -> Self {
-        Self { out, left: 0, failed: None }
+        Self { out, left: 0, named: HashSet::new(), failed: None }
     }
 
     pub(super) fn begin(&mut self, session: &SessionId, records: u64, keys: String) {
@@ -63,6 +101,22 @@ impl<'a> Export<'a> {
             self.write(text);
         }
         is_wanted
+    }
+
+    /// Writes the texts that `record` is the first to name, as they are kept.
+    pub(super) fn contents(
+        &mut self,
+        record: &str,
+        contents: &mut Contents<'_>,
+    ) -> Result<(), Failure> {
+        for digest in named(record) {
+            if self.named.insert(digest)
+                && let Some(bytes) = contents.bytes(&digest)?
+            {
+                self.write(&json(&Content::new(digest, bytes)));
+            }
+        }
+        Ok(())
     }
 
     fn write(&mut self, line: &str) {
@@ -106,7 +160,7 @@ pub fn verify_export(from: &mut dyn BufRead, against: &Against) -> Result<Verdic
         check.fault(fault);
     }
     let session = header.session.as_str();
-    let mut records = 0;
+    let (mut records, mut texts) = (0, Texts::default());
     while let Some(line) = lines.next()? {
         if line.starts_with(CHECKPOINT) {
             let note = serde_json::from_str::<Signed>(&line).ok();
@@ -116,15 +170,44 @@ pub fn verify_export(from: &mut dyn BufRead, against: &Against) -> Result<Verdic
             }
             continue;
         }
+        if line.starts_with(CONTENT) {
+            texts.take(&line, &mut check);
+            continue;
+        }
         records += 1;
         if !check.record(session, None, &line) {
             return Ok(check.finish(session.to_owned(), true, lines.torn));
         }
+        for digest in named(&line) {
+            texts.named.entry(digest).or_insert((records, Kept::Gone));
+        }
+    }
+    for (seq, _) in texts.named.values().filter(|(_, kept)| *kept == Kept::Gone) {
+        check.content(*seq, Kept::Gone);
     }
     if records != header.records {
         check.cut(records + 1);
     }
     Ok(check.finish(session.to_owned(), true, lines.torn))
+}
+
+/// The texts that records name: the first record that does, and what the file has of it.
+#[derive(Default)]
+struct Texts {
+    named: HashMap<Digest, (u64, Kept)>,
+}
+
+impl Texts {
+    fn take(&mut self, line: &str, check: &mut Check) {
+        let said = serde_json::from_str::<Content>(line).ok();
+        let said = said.and_then(|content| Some((content.content, content.bytes()?)));
+        let Some((digest, bytes)) = said else { return check.fault(Fault::ContentChanged) };
+        // What no record names proves nothing and spoils nothing.
+        if let Some((seq, kept)) = self.named.get_mut(&digest) {
+            *kept = Kept::of(&digest, Some(&bytes));
+            check.content(*seq, *kept);
+        }
+    }
 }
 
 struct Lines<'a> {

@@ -1,6 +1,7 @@
 //! What makes a log that was changed look changed: keys, signed checkpoints, and the check itself.
 
 mod check;
+mod contents;
 mod export;
 mod heads;
 mod keys;

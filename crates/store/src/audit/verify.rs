@@ -10,11 +10,12 @@ use concertina_types::{Digest, KeyId, SessionId, SignedNote, Timestamp};
 use rusqlite::OptionalExtension as _;
 
 use super::check::{Check, Fault, Verdict};
+use super::contents::{Contents, Found};
 use super::export::Export;
 use super::heads::{self, Notes};
 use super::keys::KeyLog;
 use crate::sqlite::{Failure, Open};
-use crate::{SqliteEvents, StoreError};
+use crate::{FileContent, SqliteEvents, StoreError};
 
 /// What the log is held against, beside what the state directory itself says.
 #[derive(Debug, Clone, Default)]
@@ -46,15 +47,19 @@ struct Apart {
 #[derive(Debug)]
 pub struct Audit {
     log: SqliteEvents,
+    /// Content that is too large for the file of the log.
+    large: FileContent,
 }
 
 impl Audit {
     /// The audit of the state directory `home`.
     pub fn of(home: &Path) -> Self {
-        Self { log: SqliteEvents::new(&home.join("events.db")) }
+        let large = FileContent::new(&home.join("content"));
+        Self { log: SqliteEvents::new(&home.join("events.db")), large }
     }
 
-    /// Checks the log of `session`, or every one that there is or was.
+    /// Checks the log of `session`, or every one that there is or was, and what is kept of the texts that
+    /// their records name.
     ///
     /// # Errors
     /// A file could not be opened. What is damaged is no error but a finding.
@@ -66,16 +71,19 @@ impl Audit {
         let (keys, keys_fault) = self.keys_or_fault(against)?;
         let apart = self.apart(session, against)?;
         let mut names: BTreeSet<String> = apart.notes.keys().cloned().collect();
-        let mut unreadable = None;
         match session {
             Some(session) => names = [session.to_string()].into(),
             None => match self.names() {
                 Ok(found) => names.extend(found),
-                Err(error @ StoreError::Corrupt { .. }) => unreadable = Some(error),
+                // Where nothing else tells of a log either, it is this one that cannot be read.
+                Err(StoreError::Corrupt { .. }) if names.is_empty() => {
+                    names.insert(String::new());
+                }
+                Err(StoreError::Corrupt { .. }) => {}
                 Err(error) => return Err(error),
             },
         }
-        let mut verdicts = Vec::new();
+        let (mut verdicts, mut found) = (Vec::new(), Found::default());
         for name in names {
             let mut check = Check::new(keys.clone(), against.head);
             if let Some(fault) = keys_fault {
@@ -85,7 +93,8 @@ impl Audit {
                 check.fault(Fault::HeadsChanged);
             }
             let notes = apart.notes.get(&name).map(Vec::as_slice).unwrap_or_default();
-            let is_whole = match self.check(&name, notes, &mut check) {
+            found.next_session();
+            let is_whole = match self.check(&name, notes, &mut check, &mut found) {
                 Ok(()) => true,
                 Err(StoreError::Corrupt { .. }) => false,
                 Err(error) => return Err(error),
@@ -98,22 +107,20 @@ impl Audit {
                 verdict.forgive(Fault::HeadMissing);
             }
         }
-        match unreadable {
-            Some(error) if verdicts.is_empty() => Err(error),
-            _ => Ok(verdicts),
-        }
+        Ok(verdicts)
     }
 
-    /// Passes the log of `session` through `check`.
+    /// Passes the log of `session` through `check`, with what is `found` of its content.
     fn check(
         &self,
         session: &str,
         notes: &[SignedNote],
         check: &mut Check,
+        found: &mut Found,
     ) -> Result<(), StoreError> {
         // What stands in the database too is checked once.
         let mut known = BTreeSet::new();
-        let found = self.log.with(false, |open| {
+        let read = self.log.with(false, |open| {
             each_checkpoint(open, session, &mut |count, text| match text.parse::<SignedNote>() {
                 Ok(note) if is_of(&note, session, count) => {
                     check.expect(&note);
@@ -126,12 +133,18 @@ impl Audit {
                     check.expect(note);
                 }
             }
-            let mut record = |seq, at, text: &str| check.record(session, Some((seq, at)), text);
-            each_record(open, session, &mut record)?;
+            let mut contents = Contents::of(&open.connection, &self.large)?;
+            each_record(open, session, &mut |seq, at, text| {
+                let goes_on = check.record(session, Some((seq, at)), text);
+                if goes_on {
+                    found.of(text, &mut contents, &mut |kept| check.content(seq, kept))?;
+                }
+                Ok(goes_on)
+            })?;
             Ok(vec![()])
         })?;
         // Where there is no file with a log, what the heads tell of is gone.
-        if found.is_empty() {
+        if read.is_empty() {
             for note in notes {
                 check.expect(note);
             }
@@ -239,7 +252,8 @@ impl Audit {
         Ok(note)
     }
 
-    /// Writes the log of `session` with its checkpoints and the log of keys, to be checked anywhere.
+    /// Writes the log of `session` with its checkpoints, the log of keys and what is kept of the texts that its
+    /// records name, to be checked anywhere.
     pub fn export(&self, session: &SessionId, out: &mut dyn Write) -> Result<u64, StoreError> {
         self.log.sign(session, false)?;
         let keys = self.log.keys().log_text()?;
@@ -257,7 +271,14 @@ impl Audit {
                     export.checkpoint(note);
                 }
             })?;
-            each_record(open, session.as_str(), &mut |_, _, text| export.record(text))?;
+            let mut contents = Contents::of(&open.connection, &self.large)?;
+            each_record(open, session.as_str(), &mut |_, _, text| {
+                let goes_on = export.record(text);
+                if goes_on {
+                    export.contents(text, &mut contents)?;
+                }
+                Ok(goes_on)
+            })?;
             Ok(vec![records])
         })?;
         export.finish()?;
@@ -290,7 +311,7 @@ fn each_checkpoint(
 fn each_record(
     open: &Open,
     session: &str,
-    each: &mut dyn FnMut(u64, i64, &str) -> bool,
+    each: &mut dyn FnMut(u64, i64, &str) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
     let mut query = open.connection.prepare_cached(
         "SELECT seq, at, CAST(event AS BLOB) FROM events WHERE session = ?1 ORDER BY seq",
@@ -300,7 +321,7 @@ fn each_record(
         let text = row.get_ref(2)?.as_bytes().map_err(rusqlite::Error::from)?;
         // What is no text or has no number is found to be no record.
         let (seq, at) = (row.get(0).unwrap_or_default(), row.get(1).unwrap_or_default());
-        if !each(seq, at, std::str::from_utf8(text).unwrap_or_default()) {
+        if !each(seq, at, std::str::from_utf8(text).unwrap_or_default())? {
             break;
         }
     }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use concertina_store::{
     Against, Audit, CHECKPOINT_EVENTS, Durability, Fault, Store, Verdict, verify_export,
 };
-use concertina_types::{Draft, Event, SignedNote, Timestamp, canonical_json};
+use concertina_types::{
+    Blob, Digest, Draft, Event, Fact, SignedNote, Timestamp, Tokens, canonical_json,
+};
 
 use crate::{draft, session};
 
@@ -312,6 +314,39 @@ fn a_replaced_key_is_found_and_writes_nothing() {
 }
 
 #[test]
+fn k12_keys_that_are_gone_are_not_made_anew_where_something_is_signed() {
+    for gone in [&["keys"][..], &["keys", "heads"], &["keys", "events.db", "events.db-wal"]] {
+        let home = home(3);
+        for name in gone {
+            let path = home.path().join(name);
+            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        }
+        let signs =
+            Draft { fact: Fact::SessionInterrupted { reason: "x".into() }, ..draft("w", 9) };
+        let store = Store::open(home.path()).unwrap();
+        let after = if gone.contains(&"events.db") { 0 } else { 3 };
+        let errors = [
+            store.append(&session("s"), after, vec![signs], Durability::PowerSafe).unwrap_err(),
+            store.notary(Timestamp(0)).unwrap_err(),
+            store.marks.key().unwrap_err(),
+            Audit::of(home.path()).rotate(Timestamp(0)).unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!(error.code(), "STORE_KEY", "{gone:?}: {error}");
+            assert!(error.to_string().contains("put the keys back"), "{error}");
+        }
+        drop(store);
+        assert!(!home.path().join("keys/log").exists());
+        assert!(!verify(home.path()).ok);
+    }
+    // The secret alone.
+    let home = home(3);
+    fs::remove_file(secret(home.path())).unwrap();
+    let store = Store::open(home.path()).unwrap();
+    assert_eq!(store.notary(Timestamp(0)).unwrap_err().code(), "STORE_KEY");
+}
+
+#[test]
 fn every_flipped_bit_of_the_log_of_keys_is_found() {
     let home = home(3);
     Audit::of(home.path()).rotate(Timestamp(5)).unwrap();
@@ -378,6 +413,110 @@ fn an_export_can_be_checked_anywhere_and_shows_where_it_was_cut() {
         let mut changed = bytes.clone();
         changed[position] ^= 1;
         assert!(!check(&changed, &key).ok, "byte {position}");
+    }
+}
+
+/// A home whose record 1 names nothing, 2 a small text, 3 a large one, 4 the small one again.
+fn home_with_texts() -> (tempfile::TempDir, [Digest; 2]) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let texts = ["what was said".to_owned(), "a long answer\n".repeat(5_000)];
+    let digests = texts.each_ref().map(|text| store.content.put(text.as_bytes()).unwrap());
+    let given = |number: u32, text: &str| Draft {
+        fact: Fact::TaskGiven { text: Blob::of(text), tokens: Tokens::ZERO },
+        ..draft("w", number)
+    };
+    let [small, large] = &texts;
+    let drafts = vec![draft("w", 1), given(2, small), given(3, large), given(4, small)];
+    store.append(&session("s"), 0, drafts, Durability::KillSafe).unwrap();
+    drop(store);
+    rest(dir.path());
+    (dir, digests)
+}
+
+fn file_of(home: &Path, digest: &Digest) -> PathBuf {
+    let hex = digest.hex();
+    home.join("content").join(&hex[..2]).join(&hex[2..])
+}
+
+#[test]
+fn l10_a_text_that_was_replaced_is_found_at_the_first_record_that_names_it() {
+    let (home, _) = home_with_texts();
+    assert!(verify(home.path()).ok);
+    sql(home.path(), "UPDATE content SET bytes = CAST('another' AS BLOB)");
+    finds(home.path(), 2, Fault::ContentChanged);
+    let (home, [_, large]) = home_with_texts();
+    let file = file_of(home.path(), &large);
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[60_000] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    finds(home.path(), 3, Fault::ContentChanged);
+    // Of two faults, the first record counts.
+    sql(home.path(), "UPDATE events SET event = replace(event, 'step\":4', 'step\":5')");
+    finds(home.path(), 3, Fault::ContentChanged);
+}
+
+#[test]
+fn k12_a_text_that_is_not_kept_any_more_is_told_once_and_no_fault() {
+    let (home, [_, large]) = home_with_texts();
+    assert_eq!(verify(home.path()).not_kept, 0);
+    sql(home.path(), "DELETE FROM content");
+    let found = verify(home.path());
+    assert_eq!((found.ok, found.not_kept), (true, 1), "{found:?}");
+    fs::remove_file(file_of(home.path(), &large)).unwrap();
+    assert_eq!(verify(home.path()).not_kept, 2);
+    fs::remove_dir_all(home.path().join("content")).unwrap();
+    let all = Audit::of(home.path()).verify(None, &Against::default()).unwrap();
+    assert_eq!((all.len(), all[0].not_kept, all[0].ok), (1, 2, true));
+    // A table that is gone is not what retention leaves.
+    sql(home.path(), "DROP TABLE content");
+    assert_eq!(verify(home.path()).reason, Some(Fault::Unreadable));
+}
+
+#[test]
+fn l10_an_export_has_the_texts_and_shows_one_that_was_replaced() {
+    let (home, digests) = home_with_texts();
+    let export = || {
+        let mut bytes = Vec::new();
+        Audit::of(home.path()).export(&session("s"), &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    let check = |text: &str| verify_export(&mut text.as_bytes(), &Against::default()).unwrap();
+    let text = export();
+    let of_texts = |line: &&str| line.starts_with("{\"content\":");
+    assert_eq!(text.lines().filter(of_texts).count(), 2, "each once");
+    assert!(digests.iter().all(|digest| text.contains(&format!("{{\"content\":\"{digest}\""))));
+    assert_eq!((check(&text).ok, check(&text).not_kept), (true, 0));
+    let changed = check(&text.replacen("what was said", "what was sung", 1));
+    assert_eq!((changed.first_bad, changed.reason), (Some(2), Some(Fault::ContentChanged)));
+    let less: Vec<&str> = text.lines().filter(|line| !of_texts(line)).collect();
+    let less = check(&(less.join("\n") + "\n"));
+    assert_eq!((less.ok, less.not_kept), (true, 2), "{less:?}");
+    // What is replaced in the store is written as it is, so that whoever checks finds it.
+    sql(home.path(), "UPDATE content SET bytes = x'ff00'");
+    let text = export();
+    assert!(text.contains("\"base64\":\"/wA=\""), "{text}");
+    assert_eq!(check(&text).first_bad, Some(2));
+    let spoilt = check(&text.replace("\"base64\"", "\"base65\""));
+    assert_eq!(spoilt.reason, Some(Fault::ContentChanged));
+}
+
+#[test]
+fn l10_a_file_that_is_no_log_any_more_is_a_finding() {
+    for bytes in [&b""[..], b"no database", &[0; 4_096]] {
+        for cuts_heads in [false, true] {
+            let home = home(3);
+            for name in ["events.db-wal", "events.db-shm"] {
+                let _ = fs::remove_file(home.path().join(name));
+            }
+            fs::write(home.path().join("events.db"), bytes).unwrap();
+            if cuts_heads {
+                fs::remove_file(home.path().join("heads")).unwrap();
+            }
+            let all = Audit::of(home.path()).verify(None, &Against::default()).unwrap();
+            assert_eq!(all.len(), 1, "{all:?}");
+            assert_eq!((all[0].ok, all[0].reason), (false, Some(Fault::Unreadable)));
+        }
     }
 }
 
