@@ -47,6 +47,53 @@ fn case_x06_trust_holds_for_the_content_that_was_seen() {
     open().exits(0).shows(&["Green."]);
 }
 
+/// Every file below `directory`.
+fn everything(directory: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { everything(&path, found) } else { found.push(path) }
+    }
+}
+
+#[test]
+fn k12_what_is_trusted_is_kept_without_its_secrets_and_compared_with_them() {
+    const SECRETS: [&str; 3] =
+        ["ghp_0123456789abcdefghijABCDEFGHIJ012345", "hunter2-hunter2", "Sup3r-s3cret-0ne"];
+    let [token, password, other] = SECRETS;
+    let files = |token: &str, port: u32| {
+        format!(
+            "{}//- skills/buoy/notes.md\npassword={password}\n\
+             //- concertina.toml\n[tool.say]\nkind = \"exec\"\ndescription = \"Says.\"\nargv = [\"bash\", \"say.sh\"]\n\
+             //- say.sh\nexport API_KEY={other}\necho {port}\n\
+             //- .mcp.json\n{{\"mcpServers\": {{\"x\": {{\"command\": \"/bin/true\", \"env\": {{\"GITHUB_TOKEN\": \"{token}\"}}}}}}}}\n",
+            buoy("Red.")
+        )
+    };
+    let place = Place::with(&files(token, 1));
+    let holds_none = || {
+        let mut found = Vec::new();
+        everything(&place.state(), &mut found);
+        for file in found {
+            let bytes = fs::read(&file).unwrap();
+            let text = String::from_utf8_lossy(&bytes);
+            for secret in SECRETS {
+                assert!(!text.contains(secret), "{secret} in {}", file.display());
+            }
+        }
+    };
+    holds_none();
+    let diff = place.run(&["trust", "--diff"]);
+    assert!(!diff.out.contains("is not what you trusted"), "{}", diff.out);
+    assert!(place.lists("buoy"), "what was trusted is compared as it is");
+    let changed = token.replace("ghp_0", "ghp_9");
+    crate::kit::write(&place.work(), &files(&changed, 2));
+    let diff = place.run(&["trust", "--diff"]).out;
+    assert!(diff.contains("[redacted:") && diff.contains("echo 2"), "{diff}");
+    assert!(!diff.contains(&changed) && !diff.contains(token), "{diff}");
+    place.trust();
+    holds_none();
+}
+
 #[test]
 fn trust_is_taken_back_and_listed() {
     let place = Place::with(&buoy("Red."));

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use concertina_core::catalog::{Altered, Scope, SkillEntry};
 use concertina_format::config::ConfigOrigin;
-use concertina_types::{Digest, SkillId, Subject};
+use concertina_store::Store;
+use concertina_types::{Digest, Redactor, SkillId, Subject};
 use serde::Serialize;
 
 use super::nested::nested_below;
@@ -208,7 +209,7 @@ impl Workspace {
             }
             None => self.trusted_settings(Path::new(&one.path)),
         };
-        now.changes_since(home, kept, &directory)
+        now.changes_since(home, kept, &directory, &self.keeper(home).ok()?)
     }
 
     /// Trusts every skill that the workspace brings at or below `path`, and its settings where they
@@ -225,6 +226,7 @@ impl Workspace {
         };
         // Others may have trusted, or stopped to, meanwhile.
         let mut trust = Trust::load(&home);
+        let redactor = self.keeper(&home)?;
         let (mut given, mut failed) = (Vec::new(), None);
         let brought = self.snapshot.skills.iter();
         let brought = brought.chain(self.snapshot.shadowed.iter().map(|shadowed| &shadowed.entry));
@@ -232,7 +234,7 @@ impl Workspace {
             if !Path::new(entry.path.as_ref()).starts_with(&path) {
                 continue;
             }
-            match self.trusted_now(entry, &home) {
+            match self.trusted_now(entry, &home, &redactor) {
                 Ok((content, kept)) => {
                     trust.give(entry.path.to_string(), entry.head, content, Some(kept));
                     given.push(entry.path.to_string());
@@ -247,7 +249,7 @@ impl Workspace {
         for (file, digest) in own.into_iter().chain(others) {
             if file.starts_with(&path) {
                 let (directory, now) = self.trusted_settings(&file);
-                let kept = now.keep(&home, &directory)?;
+                let kept = now.keep(&home, &directory, &redactor)?;
                 let file = file.to_string_lossy().into_owned();
                 trust.give(file.clone(), digest, digest, Some(kept));
                 given.push(file);
@@ -260,11 +262,22 @@ impl Workspace {
         failed.map_or(Ok(given), Err)
     }
 
+    /// What takes secrets out of what is kept below `home`: those that look like any, and those that tools and
+    /// servers here are given.
+    fn keeper(&self, home: &Path) -> Result<Redactor, RuntimeError> {
+        let mut redactor = Redactor::new(Store::open(home)?.marks.key()?);
+        for secret in self.secrets() {
+            redactor.learn("environment", secret);
+        }
+        Ok(redactor)
+    }
+
     /// The digest of all that belongs to the skill of `entry` as it is now, and what brings it back.
     fn trusted_now(
         &self,
         entry: &SkillEntry,
         home: &Path,
+        redactor: &Redactor,
     ) -> Result<(Digest, Digest), RuntimeError> {
         let skill = self.read(entry)?;
         let content = content(&skill).ok_or_else(|| RuntimeError::Environment {
@@ -275,7 +288,7 @@ impl Workspace {
             ),
         })?;
         let (directory, now) = trusted_skill(&skill);
-        Ok((content, now.keep(home, &directory)?))
+        Ok((content, now.keep(home, &directory, redactor)?))
     }
 
     /// The settings file `path` with the files of the workspace that it names, and what they lie in.
