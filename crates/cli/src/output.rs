@@ -28,14 +28,29 @@ impl Output {
         self.json
     }
 
-    /// Writes a line of data.
+    /// Writes one line of data. It stays one, whatever a model, a tool or a file put into it.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) -> Result<(), CliError> {
+        Self::settle(writeln!(self.out, "{}", shown(text.as_ref(), "\t")))
+    }
+
+    /// Writes lines: a document that was asked for, or words with styles of ours, in which what others wrote
+    /// has gone through [`told`] or [`clip`].
+    pub(crate) fn lines(&mut self, text: impl AsRef<str>) -> Result<(), CliError> {
         Self::settle(writeln!(self.out, "{}", harmless(text.as_ref())))
     }
 
     /// Writes a piece of data as it is, and at once.
     pub(crate) fn raw(&mut self, text: &str) -> Result<(), CliError> {
         Self::settle(self.out.write_all(harmless(text).as_bytes()).and_then(|()| self.out.flush()))
+    }
+
+    /// Writes bytes whose digest counts: as they are, except to a terminal.
+    pub(crate) fn exact(&mut self, text: &str) -> Result<(), CliError> {
+        if io::stdout().is_terminal() {
+            return self.raw(text);
+        }
+        let mut out = io::stdout().lock();
+        Self::settle(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
     /// Writes one JSON document.
@@ -47,18 +62,23 @@ impl Output {
                 format!("the result cannot be written: {error}"),
             )
         })?;
-        self.line(plain_json(&text))
+        self.lines(plain_json(&text))
     }
 
     /// Says something beside the data.
     pub(crate) fn say(&mut self, text: impl AsRef<str>) {
+        self.say_styled(&told(text.as_ref()));
+    }
+
+    /// Says something with styles of ours, see [`Self::lines`].
+    pub(crate) fn say_styled(&mut self, text: &str) {
         // Words are worth less than the data: a closed standard error stops nothing.
-        let _ = writeln!(self.err, "{}", harmless(text.as_ref()));
+        let _ = writeln!(self.err, "{}", harmless(text));
     }
 
     /// Puts a question; the answer follows on the same line.
     pub(crate) fn question(&mut self, text: &str) {
-        let _ = write!(self.err, "{}", harmless(text));
+        let _ = write!(self.err, "{}", told(text));
     }
 
     /// Says how far long work is, where a person watches.
@@ -71,7 +91,7 @@ impl Output {
     /// Says that a part of the work failed, while the rest goes on.
     pub(crate) fn warn(&mut self, error: &CliError) {
         let (message, help) = (&error.message, error.help.as_deref());
-        self.say(notice(Severity::Warning, message, None, help, &error.code));
+        self.say_styled(&notice(Severity::Warning, message, None, help, &error.code));
     }
 
     /// Reports an error in the form that was asked for, and gives the exit code.
@@ -82,7 +102,8 @@ impl Output {
         if self.json {
             let _ = self.json(&error.as_json());
         }
-        self.say(notice(Severity::Error, &error.message, None, error.help.as_deref(), &error.code));
+        let (message, help) = (&error.message, error.help.as_deref());
+        self.say_styled(&notice(Severity::Error, message, None, help, &error.code));
         error.exit as u8
     }
 
@@ -115,14 +136,16 @@ pub(crate) fn notice(
         Severity::Warning => "\u{1b}[1;33m",
         Severity::Info => "\u{1b}[1m",
     };
-    let mut text = format!("{colour}{severity}\u{1b}[0m: {message}");
+    // What follows a line end in a message is set in: it cannot pass for a notice of its own.
+    let inner = |text: &str| told(text).replace('\n', "\n  ");
+    let mut text = format!("{colour}{severity}\u{1b}[0m: {}", inner(message));
     if let Some(place) = place {
-        let _ = write!(text, "\n  --> {place}");
+        let _ = write!(text, "\n  --> {}", told(place));
     }
     if let Some(help) = help {
-        let _ = write!(text, "\n  help: {help}");
+        let _ = write!(text, "\n  help: {}", inner(help));
     }
-    let _ = write!(text, " [{code}]");
+    let _ = write!(text, " [{}]", told(code));
     text
 }
 
@@ -169,8 +192,11 @@ pub(crate) fn fitting_table(mut rows: Vec<Vec<String>>, right: &[usize]) -> Stri
     table(&rows, right)
 }
 
-/// Lines up the columns of a table. Numbers are right-aligned: columns named in `right`.
+/// Lines up the columns of a table, one line for each row, whatever is in its cells. Numbers are
+/// right-aligned: columns named in `right`.
 pub(crate) fn table(rows: &[Vec<String>], right: &[usize]) -> String {
+    let cell = |cell: &String| shown(cell, "").into_owned();
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let widths: Vec<usize> = (0..columns)
         .map(|at| {
@@ -182,7 +208,7 @@ pub(crate) fn table(rows: &[Vec<String>], right: &[usize]) -> String {
         })
         .collect();
     let mut text = String::new();
-    for row in rows {
+    for row in &rows {
         let mut line = String::new();
         for (at, cell) in row.iter().enumerate() {
             let room = widths.get(at).copied().unwrap_or_default().saturating_sub(width(cell));
@@ -221,6 +247,7 @@ fn is_wide(c: char) -> bool {
 /// Cuts a text to `most` columns, on one line.
 pub(crate) fn clip(text: &str, most: usize) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = shown(&flat, "").into_owned();
     if width(&flat) <= most {
         return flat;
     }
@@ -253,6 +280,35 @@ pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
+/// Words that may hold what others wrote, as a person may read them: line ends and tabs stay, styles do not.
+pub(crate) fn told(text: &str) -> Cow<'_, str> {
+    shown(text, "\n\t")
+}
+
+/// The text with every character spelt out that would drive a terminal or turn the direction of what is read,
+/// those in `kept` apart: it may come from anybody's file.
+fn shown<'a>(text: &'a str, kept: &str) -> Cow<'a, str> {
+    let is_spelt = |c: char| (c.is_control() || turns(c)) && !kept.contains(c);
+    if !text.contains(is_spelt) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_spelt(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether it changes the direction of the text around it, or ends a line without being a control. Joiners
+/// and the like, which scripts need, do neither.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// The text without anything that could move a terminal's cursor, set its title or type for its
 /// user: what is shown may come from anybody's file. Line ends, tabs and styles stay.
 fn harmless(text: &str) -> Cow<'_, str> {
@@ -280,11 +336,12 @@ fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// JSON without the controls that JSON lets stand as they are: what [`harmless`] makes of them is no JSON.
+/// JSON without the controls that JSON lets stand as they are: what [`harmless`] makes of them is no JSON, and
+/// who reads it on a terminal reads what is there.
 fn plain_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if matches!(c, '\u{7f}'..='\u{9f}') {
+        if matches!(c, '\u{7f}'..='\u{9f}') || turns(c) {
             let _ = write!(out, "\\u{:04x}", u32::from(c));
         } else {
             out.push(c);
@@ -302,7 +359,41 @@ fn style_length(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::harmless;
+    use concertina_types::Severity;
+
+    use super::{clip, fitting_table, harmless, notice, plain_json, shown, table, told};
+
+    const HOSTILE: &str = "a\n9x\tb\u{1b}[8mc\u{202e}d\u{2028}e";
+
+    #[test]
+    fn k12_a_row_stays_one_row_whatever_is_in_it() {
+        let rows = || vec![vec![HOSTILE.to_owned(), HOSTILE.to_owned()]];
+        for text in [table(&rows(), &[]), fitting_table(rows(), &[0]), shown(HOSTILE, "").into()] {
+            assert_eq!(text.trim_end().lines().count(), 1, "{text}");
+            assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{2028}', '\t']), "{text:?}");
+            assert!(text.contains("a\\n9x\\tb\\u{1b}[8mc\\u{202e}d\\u{2028}e"), "{text}");
+        }
+        assert_eq!(clip(HOSTILE, 100), "a 9x b\\u{1b}[8mc\\u{202e}d e");
+        let joined = "\u{1f469}\u{200d}\u{1f4bb} \u{645}\u{6cc}\u{200c}\u{62e}";
+        assert_eq!(shown(joined, ""), joined, "what scripts need stays");
+        assert_eq!(told(&told(HOSTILE)), told(HOSTILE));
+    }
+
+    #[test]
+    fn k12_a_notice_is_one_notice_whatever_is_in_it() {
+        let message = "it says x\nerror: \u{1b}[2mall is fine\u{202e}";
+        let text = notice(Severity::Error, message, Some("a\u{7}"), Some("b\nc"), "CODE");
+        let expected = "\u{1b}[1;31merror\u{1b}[0m: it says x\n  error: \\u{1b}[2mall is fine\\u{202e}\n  --> a\\u{7}\n  help: b\n  c [CODE]";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn k12_json_is_the_same_value_and_shows_what_is_there() {
+        let json = serde_json::to_string(HOSTILE).unwrap();
+        let plain = plain_json(&json);
+        assert!(!plain.contains(['\u{202e}', '\u{2028}']), "{plain}");
+        assert_eq!(serde_json::from_str::<String>(&plain).unwrap(), HOSTILE);
+    }
 
     #[test]
     fn what_is_shown_cannot_drive_a_terminal() {

@@ -102,7 +102,7 @@ pub(crate) fn open(
         if found.severity == Severity::Info {
             continue;
         }
-        out.say(finding(&path.display().to_string(), found));
+        out.say_styled(&finding(&path.display().to_string(), found));
     }
     if let Some(why) = workspace.trust_unreadable() {
         out.say(format!("warning: {why}, so nothing is trusted; `concertina trust PATH` begins anew [TRUST_UNREADABLE]"));

@@ -7,6 +7,8 @@ use concertina_core::session::Ask;
 use concertina_runtime::approval::{Approver, Beforehand, NoApprover, Verdict};
 use concertina_types::{ApprovalScope, Means};
 
+use crate::output::told;
+
 /// Whoever can be asked where a command runs: the person at the terminal, if there is one; with `yes`
 /// nobody has to be.
 pub(crate) fn approver(yes: bool) -> Arc<dyn Approver> {
@@ -29,8 +31,8 @@ impl Approver for Terminal {
             None => "agree? [y]es once, for this [s]ession, as long as its [b]ytes stay, [N]o: "
                 .to_owned(),
         };
-        let asked =
-            write!(err, "{}\n\n{}\n\n{how}", ask.why, ask.action).and_then(|()| err.flush());
+        let asked = write!(err, "{}\n\n{}\n\n{how}", told(&ask.why), told(&ask.action))
+            .and_then(|()| err.flush());
         let mut line = String::new();
         // Read from the terminal itself: nothing that was piped in answers for a person.
         let read = std::fs::File::open("/dev/tty")

@@ -53,7 +53,7 @@ pub(crate) fn definitions(workspace: &Workspace, out: &mut Output) -> Vec<Defini
     let definitions = workspace.definitions(&place::variable);
     for (path, found) in &definitions.findings {
         if found.severity != Severity::Info {
-            out.say(finding(&path.display().to_string(), found));
+            out.say_styled(&finding(&path.display().to_string(), found));
         }
     }
     definitions.servers

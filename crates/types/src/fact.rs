@@ -610,6 +610,44 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// Every [`Self::kind`] that there is.
+    pub const KINDS: &'static [&'static str] = &[
+        "session.started",
+        "settings.changed",
+        "catalog.indexed",
+        "task.given",
+        "turn.started",
+        "listing.disclosed",
+        "model.asked",
+        "model.replied",
+        "model.failed",
+        "search.answered",
+        "skill.opened",
+        "skill.closed",
+        "skill.activated",
+        "nested.discovered",
+        "menu.opened",
+        "menu.closed",
+        "call.admitted",
+        "call.finished",
+        "server.asked",
+        "request.refused",
+        "approval.asked",
+        "approval.given",
+        "approval.refused",
+        "procedure.started",
+        "procedure.observed",
+        "receipt.issued",
+        "procedure.moved",
+        "procedure.left",
+        "request.answered",
+        "child.started",
+        "child.finished",
+        "context.compacted",
+        "session.interrupted",
+        "task.finished",
+    ];
+
     /// The name of the kind, as written in the log.
     pub fn kind(&self) -> &'static str {
         match self {

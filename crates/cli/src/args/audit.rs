@@ -66,8 +66,8 @@ pub(crate) enum AuditCommand {
 const VERIFY_HELP: &str = "\
 Ends with 0 where everything is in order and with 1 where something is not. With --json, `reason` is a
 code: RECORD_CHANGED, RECORD_MISSING, CHAIN_BROKEN, CHECKPOINT_MISMATCH, CHECKPOINT_FORGED,
-CHECKPOINT_MISSING, KEY_UNKNOWN, KEY_RETIRED, KEY_CHANGED, TRUNCATED, HEAD_MISSING, HEADS_CHANGED,
-UNREADABLE; TORN_TAIL where nothing is wrong but a writer was stopped while it wrote.";
+CHECKPOINT_MISSING, CONTENT_CHANGED, KEY_UNKNOWN, KEY_RETIRED, KEY_CHANGED, TRUNCATED, HEAD_MISSING,
+HEADS_CHANGED, UNREADABLE; TORN_TAIL where nothing is wrong but a writer was stopped while it wrote.";
 
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_HELP)]

@@ -1,17 +1,19 @@
 //! `concertina audit …`.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read as _, Write as _};
 use std::path::Path;
 
 use concertina_core::procedure::Machine;
 use concertina_core::session::{Claim, Claimable, Standing, claims, claims_in};
+use concertina_format::nearest;
 use concertina_runtime::Session;
 use concertina_runtime::audit::{
     By, Denied, Record, Wanted, account, denials, records, said_by_model,
 };
 use concertina_store::{Against, Audit, Verdict, verify_export};
-use concertina_types::{Blob, Digest, SessionId, Timestamp, ToolName};
+use concertina_types::{Blob, Digest, Fact, SessionId, Timestamp, ToolName};
 use serde_json::{Value, json};
 
 use crate::args::{AuditCommand, AuditVerifyArgs, ByArg};
@@ -30,8 +32,9 @@ pub(crate) fn run(command: &AuditCommand, out: &mut Output) -> Result<u8, CliErr
         AuditCommand::Show { session, kind, since, html: None } => {
             let since = since.as_deref().map(str::parse::<Timestamp>).transpose();
             let since = since.map_err(|error| CliError::usage(error.to_string()))?;
+            let kind = kind.as_deref().map(known_kind).transpose()?;
             let session = place::parse_id(session.as_deref().unwrap_or("last"))?;
-            show(&session, &Wanted { kind: kind.clone(), since }, out)
+            show(&session, &Wanted { kind, since }, out)
         }
         AuditCommand::Denials { session, by } => list_denials(session.as_deref(), *by, out),
         AuditCommand::Claims { session, transcript, all } => {
@@ -68,6 +71,7 @@ fn verify(args: &AuditVerifyArgs, out: &mut Output) -> Result<u8, CliError> {
     let bad = verdicts.iter().find(|verdict| !verdict.ok);
     let torn = verdicts.iter().any(|verdict| verdict.torn);
     let records: u64 = verdicts.iter().map(|verdict| verdict.records).sum();
+    let not_kept: u64 = verdicts.iter().map(|verdict| verdict.not_kept).sum();
     if out.is_json() {
         let reason = bad.and_then(|bad| bad.reason).map(|fault| json!(fault));
         out.json(&json!({
@@ -76,6 +80,7 @@ fn verify(args: &AuditVerifyArgs, out: &mut Output) -> Result<u8, CliError> {
             "first_bad": bad.and_then(|bad| bad.first_bad),
             "reason": reason.or(torn.then(|| json!("TORN_TAIL"))),
             "session": bad.map(|bad| &bad.session),
+            "not_kept": not_kept,
             "sessions": verdicts,
         }))?;
         return Ok(u8::from(bad.is_some()));
@@ -85,6 +90,13 @@ fn verify(args: &AuditVerifyArgs, out: &mut Output) -> Result<u8, CliError> {
     }
     if torn {
         out.say("note: a file of heads ends within a line, since a writer was stopped there; nothing is lost, and the next one mends it [TORN_TAIL]");
+    }
+    if not_kept > 0 {
+        out.say(format!(
+            "note: {} that records name {} not kept any more; what they said cannot be shown, and nothing else is lost",
+            count(usize::try_from(not_kept).unwrap_or(usize::MAX), "text"),
+            if not_kept == 1 { "is" } else { "are" }
+        ));
     }
     let unsigned: u64 = verdicts.iter().map(|verdict| verdict.records - verdict.signed).sum();
     let bad = verdicts.iter().filter(|verdict| !verdict.ok).count();
@@ -117,6 +129,8 @@ fn told(verdict: &Verdict) -> String {
         let head = head.map(|head| format!(", head {head}")).unwrap_or_default();
         return format!("{session}: {records} records in order{head}");
     };
+    // What cannot be read may have no name.
+    let session = if session.is_empty() { "the log" } else { session };
     let place = first_bad.map(|seq| format!(" from record {seq}")).unwrap_or_default();
     let code = json!(fault);
     format!(
@@ -132,6 +146,23 @@ fn verify_file(file: &Path, against: &Against) -> Result<Verdict, CliError> {
     }
     let opened = File::open(file).map_err(|error| CliError::unreadable(file, &error))?;
     Ok(verify_export(&mut BufReader::new(opened), against)?)
+}
+
+/// The kind of record that `word` names, or the group of them.
+fn known_kind(word: &str) -> Result<String, CliError> {
+    let groups: BTreeSet<&str> =
+        Fact::KINDS.iter().filter_map(|kind| Some(kind.split_once('.')?.0)).collect();
+    let names = || Fact::KINDS.iter().chain(&groups).copied();
+    if names().any(|name| name == word) {
+        return Ok(word.to_owned());
+    }
+    let groups = groups.iter().map(|group| format!("`{group}`")).collect::<Vec<_>>().join(", ");
+    let help = nearest(word, names()).map(|near| format!("the nearest is `{near}`"));
+    Err(CliError::usage(format!("there is no kind of record `{word}`")).help(
+        help.unwrap_or_else(|| {
+            format!("give a kind such as `call.admitted`, or a group: {groups}")
+        }),
+    ))
 }
 
 fn show(session: &SessionId, wanted: &Wanted, out: &mut Output) -> Result<u8, CliError> {
@@ -322,7 +353,7 @@ fn export(session: &str, out: &mut Output) -> Result<u8, CliError> {
     if records == 0 {
         return Err(concertina_runtime::RuntimeError::NoSession(session).into());
     }
-    out.raw(&String::from_utf8_lossy(&text))?;
+    out.exact(&String::from_utf8_lossy(&text))?;
     out.say(format!("{records} records of session {session}"));
     Ok(0)
 }

@@ -3,7 +3,7 @@
 use concertina_runtime::doctor;
 
 use crate::error::{CliError, Exit};
-use crate::output::Output;
+use crate::output::{Output, told};
 use crate::place;
 
 pub(crate) fn run(out: &mut Output) -> Result<u8, CliError> {
@@ -17,7 +17,7 @@ pub(crate) fn run(out: &mut Output) -> Result<u8, CliError> {
     if out.is_json() {
         out.json(&report)?;
     } else {
-        out.raw(&report.text())?;
+        out.raw(&told(&report.text()))?;
     }
     Ok(if report.complete { 0 } else { Exit::Findings as u8 })
 }

@@ -128,10 +128,10 @@ fn skill_out(
         }
     }
     for found in &skill.diagnostics {
-        out.say(finding(&args.reference, found));
+        out.say_styled(&finding(&args.reference, found));
     }
     out.say(format!("skill:{} ({mode}, {tokens} tokens, {})", skill.id, skill.digest.short()));
-    out.line(skill.text.trim_end())?;
+    out.lines(skill.text.trim_end())?;
     Ok(0)
 }
 
@@ -146,7 +146,7 @@ fn answer_out(reference: &str, reply: &Reply, out: &mut Output) -> Result<u8, Cl
             "disclosed": answer.disclosed,
         }))?;
     } else {
-        out.line(&answer.text)?;
+        out.lines(&answer.text)?;
     }
     Ok(u8::from(answer.error))
 }

@@ -193,14 +193,17 @@ impl Work<'_> {
             return Ok(0);
         }
         if let Some(rows) = rows {
-            out.line(format!("\nrows ({})", rows.len()))?;
+            out.line("")?;
+            out.line(format!("rows ({})", rows.len()))?;
             out.raw(&rows.table())?;
         }
-        out.line("\nwhat each turn disclosed, and what its request took in tokens")?;
+        out.line("")?;
+        out.line("what each turn disclosed, and what its request took in tokens")?;
         out.raw(&turn_table(&turns))?;
         out.line(saving(sent, preloaded))?;
         if let Some(card) = session.task_card() {
-            out.line("\nwhere the procedure stands")?;
+            out.line("")?;
+            out.line("where the procedure stands")?;
             for line in card.lines(NAMES) {
                 out.line(line)?;
             }

@@ -165,7 +165,8 @@ fn show(id: &str, turn: Option<u32>, out: &mut Output) -> Result<u8, CliError> {
         out.line(format!("refused {}: {}: {}", refused.code, refused.request, refused.reason))?;
     }
     if let Some(answer) = answer {
-        out.line(format!("answer\n{answer}"))?;
+        out.line("answer")?;
+        out.lines(&answer)?;
     }
     Ok(0)
 }
@@ -233,7 +234,7 @@ fn render(
             "card": session.task_card(),
         }))?;
     } else {
-        out.line(&text)?;
+        out.lines(&text)?;
         out.say(format!("{tokens} tokens"));
     }
     Ok(0)
@@ -279,7 +280,7 @@ fn turn(
         )?;
     } else {
         if !text.is_empty() {
-            out.line(&text)?;
+            out.lines(&text)?;
         }
         out.say(format!("turn {}: {tokens} tokens are new", session.state().turn));
     }

@@ -137,9 +137,9 @@ fn told(
         }
     }
     if let Some(ci) = continuous {
-        out.line("\nWhere commits arrive, after `git push origin refs/notes/concertina`:\n")?;
+        out.raw("\nWhere commits arrive, after `git push origin refs/notes/concertina`:\n\n")?;
         out.raw(&ci.shell)?;
-        out.line("\nThe same for GitHub Actions:\n")?;
+        out.raw("\nThe same for GitHub Actions:\n\n")?;
         out.raw(&ci.github)?;
     }
     let changes = hooks.iter().any(|hook| hook.action != HookAction::Unchanged);

@@ -213,7 +213,7 @@ fn render(
     if out.is_json() {
         out.json(&listing)?;
     } else {
-        out.line(&listing.text)?;
+        out.lines(&listing.text)?;
         out.say(format!(
             "{} of {} tokens, {} of {} characters; {}: {} full, {} shortened, {} by name only, {} not shown",
             listing.tokens, budget.tokens, thousands(listing.chars), thousands(budget.chars), count(listing.total, "skill"),

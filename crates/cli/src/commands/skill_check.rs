@@ -172,7 +172,7 @@ fn summary(checked: &[Checked]) -> Value {
 fn human(checked: &[Checked], out: &mut Output) -> Result<(), CliError> {
     for one in checked {
         for found in all(one) {
-            out.line(finding(&one.path.display().to_string(), found))?;
+            out.lines(finding(&one.path.display().to_string(), found))?;
         }
     }
     let with = |status| checked.iter().filter(|one| one.status == status).count();

@@ -229,7 +229,7 @@ fn tell(offer: &Offer, keys: &[PublicKey], out: &mut Output) -> Result<(), CliEr
     }
     let worst = offer.findings.iter().filter(|found| found.severity > Severity::Info);
     for found in worst {
-        out.say(finding("SKILL.md", found));
+        out.say_styled(&finding("SKILL.md", found));
     }
     if let Some(changes) = &offer.changes {
         for one in changes.text().lines() {

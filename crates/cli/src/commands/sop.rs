@@ -44,7 +44,7 @@ fn checked(files: &[impl AsRef<Path>], out: &mut Output) -> Result<u8, CliError>
     }
     for (file, found) in &all {
         for one in found {
-            out.line(shown(file, one))?;
+            out.lines(shown(file, one))?;
         }
         let errors = found.iter().filter(|one| one.severity == Severity::Error).count();
         let verdict = match (errors, found.len() - errors) {
@@ -64,7 +64,7 @@ fn drawn(args: &GraphArgs, out: &mut Output) -> Result<u8, CliError> {
     let (procedure, found) = read(&args.file)?;
     let Some(procedure) = procedure else {
         for one in &found {
-            out.say(shown(&args.file, one));
+            out.say_styled(&shown(&args.file, one));
         }
         let message = format!("{} is no procedure that could be drawn", args.file.display());
         return Err(CliError::new(Exit::Findings, "NO_PROCEDURE", message)

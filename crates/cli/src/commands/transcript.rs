@@ -9,7 +9,7 @@ use concertina_runtime::llm::Model;
 use concertina_types::{ModelCall, SessionId, Tokens};
 use serde_json::{Map, Value};
 
-use crate::output::{COLUMNS, Output, clip, count, table};
+use crate::output::{COLUMNS, Output, clip, count, table, told};
 
 /// Columns that what follows a label takes at most.
 const WIDTH: usize = COLUMNS - 9;
@@ -48,7 +48,7 @@ impl<'a> Transcript<'a> {
 
     fn line(&mut self, text: &str) {
         // A reader that went away is noticed when the results are written.
-        let _ = self.out.line(text);
+        let _ = self.out.lines(text);
     }
 
     /// Ends a line that the model was in the middle of.
@@ -74,10 +74,10 @@ impl Observer for Transcript<'_> {
                     let _ = self.out.raw("  says   ");
                     self.speaking = true;
                 }
-                let _ = self.out.raw(&text.replace('\n', "\n         "));
+                let _ = self.out.raw(&told(text).replace('\n', "\n         "));
             }
             Moment::Answered { call, answer } => {
-                self.line(&format!("  {:<6} {}", call.name, clip(&asked(call), WIDTH)));
+                self.line(&format!("  {:<6} {}", told(&call.name), clip(&asked(call), WIDTH)));
                 let lines: Vec<&str> = answer.text.lines().collect();
                 // An answer is shown in its first lines; the session keeps all of it.
                 let mark = if answer.error { "\u{1b}[31m" } else { "\u{1b}[2m" };

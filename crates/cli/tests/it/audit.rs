@@ -67,6 +67,12 @@ fn k12_every_call_is_readable_with_its_arguments_and_its_result() {
     assert_eq!(late["records"], json!([]));
     place.run(&["audit", "show", "--since", "soon"]).exits(2);
     place.run(&["audit", "show", "s-none"]).exits(4).fails_clearly("NO_SESSION");
+    for (word, says) in
+        [("call.admited", "`call.admitted`"), ("cal", "`call`"), ("zz", "`approval`, ")]
+    {
+        let wrong = place.run(&["audit", "show", "--kind", word]).exits(2);
+        wrong.says(&[says]).fails_clearly("USAGE");
+    }
 }
 
 #[test]
@@ -113,6 +119,47 @@ fn k11_what_was_refused_is_counted_and_becomes_the_smallest_declaration() {
 }
 
 #[test]
+fn k12_what_a_model_wrote_forges_no_row_and_no_error() {
+    let place = Place::with(TOOLS);
+    let hostile = "nothing\n9x  DENIED  forged\u{1b}[8m\u{202e}";
+    let call = json!({"calls": [{"name": "call", "arguments": {"tool": hostile}}]});
+    let open =
+        json!({"calls": [{"name": "open", "arguments": {"ref": format!("skill:{hostile}")}}]});
+    let run = said(&place, &json!([call, open, {"say": "Done."}])).exits(0);
+    let is_plain = |done: &Done| {
+        for text in [&done.out, &done.err] {
+            assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+            assert!(!text.lines().any(|line| line.starts_with("9x")), "{text}");
+        }
+    };
+    is_plain(&run);
+    for arguments in [
+        &["audit", "denials"][..],
+        &["audit", "denials", "--by", "tool"],
+        &["audit", "show"],
+        &["session", "show", "last"],
+        &["receipt", "list"],
+        &["audit", "claims", "last"],
+    ] {
+        is_plain(&place.run(arguments).exits(0));
+    }
+    place.run(&["audit", "denials"]).shows(&["forged"]);
+    for arguments in [
+        vec!["open", hostile],
+        vec!["open", "skill:x\n9x\u{202e}"],
+        vec!["explain", hostile],
+        vec!["call", hostile],
+        vec!["find", hostile],
+        vec!["audit", "show", hostile],
+        vec!["receipt", "verify", hostile],
+        vec!["sop", "status", "--session", hostile],
+        vec!["tool", "show", hostile],
+    ] {
+        is_plain(&place.run(&arguments));
+    }
+}
+
+#[test]
 fn l10_one_changed_byte_fails_the_check_at_its_record() {
     let place = Place::with(TOOLS);
     said(&place, &json!([{"say": "Done."}])).exits(0);
@@ -150,6 +197,58 @@ fn l10_one_changed_byte_fails_the_check_at_its_record() {
     let changed = export.replace("turn.started", "turn.startet");
     std::fs::write(place.work().join("log.jsonl"), changed).unwrap();
     place.run(&["audit", "verify", "--file", "log.jsonl"]).exits(1);
+}
+
+#[test]
+fn l10_replaced_arguments_and_results_fail_the_check_and_removed_ones_are_told() {
+    let place = Place::with(TOOLS);
+    // A text with a byte that a terminal would not be given.
+    let call = json!({"tool": "say", "args": {"text": "hello \u{9b}\u{7f}"}});
+    said(&place, &json!([{"calls": [{"name": "call", "arguments": call}]}, {"say": "Done."}]))
+        .exits(0);
+    let whole = place.json(&["audit", "verify"]);
+    assert_eq!((&whole["ok"], &whole["not_kept"]), (&json!(true), &json!(0)), "{whole:#}");
+    let export = || {
+        let text = place.run(&["audit", "export", "last"]).exits(0).out;
+        std::fs::write(place.work().join("log.jsonl"), text).unwrap();
+        place.run(&["audit", "verify", "--file", "log.jsonl", "--json"])
+    };
+    let exported = export().exits(0).json();
+    assert_eq!(exported["not_kept"], 0, "{exported:#}");
+
+    let connection = rusqlite::Connection::open(place.state().join("events.db")).unwrap();
+    let change = "UPDATE content SET bytes = CAST('{\"text\":\"other\"}' AS BLOB) WHERE bytes LIKE '%hello%'";
+    assert!(connection.execute(change, []).unwrap() > 0);
+    for bad in [place.run(&["audit", "verify", "--json"]), export()] {
+        let bad = bad.exits(1).json();
+        assert_eq!(bad["reason"], "CONTENT_CHANGED", "{bad:#}");
+        assert!(bad["first_bad"].is_u64(), "{bad:#}");
+    }
+    place.run(&["audit", "verify"]).exits(1).shows(&["from record", "[CONTENT_CHANGED]"]);
+    connection.execute("DELETE FROM content", []).unwrap();
+    place.run(&["audit", "verify"]).exits(0).says(&["texts that records name are not kept"]);
+    assert!(export().exits(0).json()["not_kept"].as_u64() > Some(2));
+}
+
+#[test]
+fn l10_a_database_that_is_none_is_a_finding_and_no_error() {
+    for bytes in [&b""[..], b"nothing of ours"] {
+        for keeps_heads in [true, false] {
+            let place = Place::with(TOOLS);
+            said(&place, &json!([{"say": "Done."}])).exits(0);
+            let state = place.state();
+            for name in ["events.db-wal", "events.db-shm"] {
+                let _ = std::fs::remove_file(state.join(name));
+            }
+            std::fs::write(state.join("events.db"), bytes).unwrap();
+            if !keeps_heads {
+                std::fs::remove_file(state.join("heads")).unwrap();
+            }
+            let bad = place.run(&["audit", "verify", "--json"]).exits(1).json();
+            assert_eq!((&bad["ok"], &bad["reason"]), (&json!(false), &json!("UNREADABLE")));
+            place.run(&["audit", "verify"]).exits(1).shows(&["cannot be trusted", "[UNREADABLE]"]);
+        }
+    }
 }
 
 #[test]

@@ -70,3 +70,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn every_kind_of_record_is_in_the_list_of_kinds() {
+    // An unknown kind is answered with the known ones.
+    let error = serde_json::from_value::<concertina_types::Fact>(
+        serde_json::json!({"kind": "?", "data": {}}),
+    );
+    let error = error.unwrap_err().to_string();
+    let known: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+    assert_eq!(known, concertina_types::Fact::KINDS, "{error}");
+}

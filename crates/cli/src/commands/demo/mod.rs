@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::args::DemoArgs;
 use crate::error::{CliError, Exit};
 use crate::output::page::{Page, Part, save};
-use crate::output::{COLUMNS, Output, clip, count, wrapped};
+use crate::output::{COLUMNS, Output, clip, count, told, wrapped};
 use stage::Stage;
 
 const TITLE: &str = "A commit that only what really ran can open";
@@ -103,10 +103,10 @@ impl Play<'_> {
     fn tell(&mut self) -> Result<(), CliError> {
         let events = self.session.events()?;
         let new = events.iter().position(|event| event.seq > self.seen).unwrap_or(events.len());
-        let told =
+        let account =
             account(events.get(new..).unwrap_or_default(), &|blob| self.session.text(blob).ok());
         self.seen = events.last().map_or(self.seen, |event| event.seq);
-        for line in told {
+        for line in account {
             self.show(line)?;
         }
         Ok(())
@@ -308,7 +308,7 @@ impl Play<'_> {
         let end = if paint.is_empty() { "" } else { "\u{1b}[0m" };
         for (at, line) in wrapped(text, COLUMNS - 13).iter().enumerate() {
             let word = if at == 0 { word } else { "" };
-            self.out_line(&format!("   {word:<9} {paint}{line}{end}"))?;
+            self.out_line(&format!("   {word:<9} {paint}{}{end}", told(line)))?;
         }
         Ok(())
     }
@@ -322,7 +322,7 @@ impl Play<'_> {
 
     /// Writes a line, where no JSON is wanted.
     fn out_line(&mut self, text: &str) -> Result<(), CliError> {
-        if self.out.is_json() { Ok(()) } else { self.out.line(text) }
+        if self.out.is_json() { Ok(()) } else { self.out.lines(text) }
     }
 }
 

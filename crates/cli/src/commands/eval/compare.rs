@@ -66,7 +66,8 @@ fn list(title: &str, decided: &Capped<Decided>, out: &mut Output) -> Result<(), 
     if decided.count == 0 {
         return Ok(());
     }
-    out.line(format!("\n{} {title}:", count(decided.count, "request")))?;
+    out.line("")?;
+    out.line(format!("{} {title}:", count(decided.count, "request")))?;
     let rows = decided.first.iter().take(SHOWN).map(|one| {
         let place = one.place.as_ref().map(ToString::to_string).unwrap_or_default();
         vec![place, one.query.replace(char::is_whitespace, " ")]

@@ -92,7 +92,8 @@ fn show(report: &RouteReport, out: &mut Output) -> Result<(), CliError> {
     );
     out.raw(&table(&rows, &[1, 2, 4, 5, 6, 7, 8]))?;
     if !report.confusions.first.is_empty() {
-        out.line("\nwhat won in place of what:")?;
+        out.line("")?;
+        out.line("what won in place of what:")?;
         let shown = report.confusions.first.iter().take(SHOWN);
         let rows: Vec<Vec<String>> = shown.map(confusion).collect();
         out.raw(&fitting_table(rows, &[0]))?;
