@@ -1,16 +1,18 @@
 //! Secrets leave a text before it is hashed, stored or shown.
 //!
-//! A [`Redactor`] replaces what looks like a secret (`shapes.rs`, `named.rs`) and values that it was told
-//! are secret by `[redacted:KIND:DIGEST]`. The digest is keyed: who holds the key can check whether two
+//! A [`Redactor`] replaces what looks like a secret (`shapes.rs`, `named.rs`, `literal.rs`) and values that
+//! it was told are secret by `[redacted:KIND:DIGEST]`. The digest is keyed: who holds the key can check whether two
 //! marks, or a mark and a value, are the same secret; nobody can find the value by trying.
 
 mod fact;
 mod hmac;
+mod literal;
 mod named;
 mod schema;
 mod shapes;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -26,6 +28,9 @@ pub const KNOWN_VALUE_BYTES: usize = 4;
 
 /// A known value shorter than this, in bytes, counts only where it stands as a word of its own.
 const WORD_BYTES: usize = 12;
+
+/// Longer than any mark, in bytes.
+const MARK_BYTES: usize = 64;
 
 /// Finds secrets in texts and replaces them.
 ///
@@ -122,21 +127,23 @@ impl Redactor {
     }
 
     fn without_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: BTreeMap<usize, Found> = BTreeMap::new();
         for (value, kind) in &self.known {
             for (start, _) in text.match_indices(value.as_str()) {
                 let end = start + value.len();
                 let is_apart = value.len() >= WORD_BYTES || is_word(text, start, end);
-                let is_free = found.iter().all(|other| end <= other.start || other.end <= start);
-                if is_apart && is_free && !is_in_mark(text, start) {
-                    found.push(Found { start, end, kind });
+                // Of those found so far, which are apart, the last that begins before the end says it.
+                let is_free =
+                    || found.range(..end).next_back().is_none_or(|(_, one)| one.end <= start);
+                if is_apart && is_free() && !is_in_mark(text, start) {
+                    found.insert(start, Found { start, end, kind });
                 }
             }
         }
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
-        found.sort_unstable_by_key(|found| found.start);
+        let found: Vec<Found> = found.into_values().collect();
         Cow::Owned(self.replaced(text, &found))
     }
 
@@ -163,10 +170,9 @@ fn is_word(text: &str, start: usize, end: usize) -> bool {
 
 /// Whether `at` is inside of a mark: a mark is never marked again.
 fn is_in_mark(text: &str, at: usize) -> bool {
-    let before = text.get(..at).unwrap_or_default();
-    before
-        .rfind("[redacted:")
-        .is_some_and(|open| !before.get(open..).unwrap_or_default().contains(']'))
+    let from = text.floor_char_boundary(at.saturating_sub(MARK_BYTES));
+    let before = text.get(from..at).unwrap_or_default();
+    before.rfind(MARK).is_some_and(|open| !before.get(open..).unwrap_or_default().contains(']'))
 }
 
 /// As it stands in an address: what is neither letter, digit nor `-._~` is `%` and two digits.

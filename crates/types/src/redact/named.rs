@@ -1,8 +1,9 @@
 //! Secrets that are known by what stands before them: a name and `=` or `:`, a scheme of a header, the
 //! place of the user in an address.
 
-use super::Found;
+use super::literal::{Form, VALUE_MOST, Value, holds_place, is_said, mixes};
 use super::shapes::{rest, run};
+use super::{Found, KNOWN_VALUE_BYTES};
 
 /// How names of secrets end, in lower case and without `_`, `-` and `.`.
 const ENDINGS: &[&str] = &[
@@ -10,6 +11,7 @@ const ENDINGS: &[&str] = &[
     "passwd",
     "passphrase",
     "passcode",
+    "pwd",
     "dbpass",
     "secret",
     "apikey",
@@ -49,18 +51,17 @@ const PLACES: &[&str] = &[
     "first",
 ];
 
-/// Words in values that only hold the place of one.
-const PLACEHOLDERS: &[&str] = &[
-    "your",
-    "example",
-    "xxxx",
-    "placeholder",
-    "changeme",
-    "change-me",
-    "change_me",
-    "redacted",
-    "****",
-];
+/// How names of signatures in the query of an address end. Elsewhere a signature is no secret.
+const SIGNATURES: &[&str] = &["sig", "signature"];
+
+/// What may stand between an option and its value: blanks, or what separates them in a list.
+const BETWEEN: &[u8] = b" ,";
+
+/// The longest name with what is around it, in bytes.
+const NAME_BYTES: usize = 128;
+
+/// How far before `-u user:password` the program stands that takes it so, in bytes.
+const COMMAND_BYTES: usize = 256;
 
 /// How names of variables with secrets end, beside [`ENDINGS`].
 const VARIABLES: &[&str] = &[
@@ -137,87 +138,161 @@ fn ending(name: &[u8]) -> Option<&'static str> {
     (!is_place).then_some(ending)
 }
 
+/// Whether `plain`, in lower case and without signs, ends as names of secrets do.
+pub(super) fn ends_as_secret(plain: &[u8]) -> bool {
+    ENDINGS.iter().any(|ending| plain.ends_with(ending.as_bytes()))
+}
+
 /// The value behind the `:` or `=` at `at`, where what stands before it is the name of a secret.
 pub(super) fn value_of_name(bytes: &[u8], at: usize) -> Option<Found> {
     // Comparisons, arrows and paths of modules are no assignments.
     let (before, after) = (at.checked_sub(1).and_then(|at| bytes.get(at)), bytes.get(at + 1));
-    let assigns_late = bytes.get(at) == Some(&b':') && after == Some(&b'=');
+    let is_colon = bytes.get(at) == Some(&b':');
+    let assigns_late = is_colon && after == Some(&b'=');
     if matches!(before, Some(b'=' | b'!' | b'<' | b'>'))
         || matches!(after, Some(b'=' | b'>' | b':'))
         || assigns_late
     {
         return None;
     }
-    let ending = ending(name_before(bytes, at)?)?;
-    // Blanks and quotes, which may be escaped, between the sign and the value.
+    let (sign, name) = name_before(bytes, at)?;
+    if is_colon
+        && (name.eq_ignore_ascii_case(b"cookie") || name.eq_ignore_ascii_case(b"set-cookie"))
+    {
+        return cookie(bytes, at + 1);
+    }
+    if !is_colon && matches!(sign, b'?' | b'&') && is_signature(name) {
+        return signature(bytes, at + 1);
+    }
+    let ending = ending(name)?;
     let blanks = run(bytes, at + 1, |byte| matches!(byte, b' ' | b'\t'));
     let opening = at + 1 + blanks;
-    let start = opening + run(bytes, opening, |byte| matches!(byte, b'\\' | b'"' | b'\'' | b'`'));
-    let is_quoted = start > opening;
     if ending == "authorization" {
-        return credential(bytes, start);
+        let quotes = run(bytes, opening, |byte| matches!(byte, b'\\' | b'"' | b'\'' | b'`'));
+        return credential(bytes, opening + quotes);
     }
-    let fits = |byte: u8| {
-        byte.is_ascii_alphanumeric()
-            || b"_-+/=.!@#%^*~?|".contains(&byte)
-            || is_quoted && b"$&:,;(){}<>[]".contains(&byte)
-            || byte >= 0x80
+    let form = match (is_colon, blanks) {
+        (true, _) => Form::Field,
+        (false, 0) if name.starts_with(b"--") => Form::Option,
+        (false, 0) => Form::Joined,
+        (false, _) => Form::Assigned,
     };
-    let length = run(bytes, start, fits);
-    let value = rest(bytes, start).get(..length)?;
-    let stop = bytes.get(start + length).copied().unwrap_or(b'\n');
-    let least = if ending == "token" { TOKEN_BYTES } else { VALUE_BYTES };
-    let is_value = if is_quoted {
-        // A quoted text of several words is a sentence, and `${NAME}` is filled in later.
-        matches!(stop, b'"' | b'\'' | b'`' | b'\\')
-            && !value.iter().any(|byte| b"{}<>()[]".contains(byte))
-            && !value.starts_with(b"$")
+    found(&Value::at(bytes, opening)?, form, ending)
+}
+
+/// The value behind the option `--name` at `at`, where that is the name of a secret; or user and password
+/// behind `-u`, where a program stands before it that takes them so.
+pub(super) fn value_of_option(bytes: &[u8], at: usize) -> Option<Found> {
+    let length =
+        run(bytes, at, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+    let name = rest(bytes, at).get(..length.min(NAME_BYTES))?;
+    let is_user = matches!(name, b"-u" | b"--user" | b"--proxy-user");
+    let ending = if is_user {
+        "password"
     } else {
-        is_written_out(value, stop, blanks > 0)
+        let named = name.strip_prefix(b"--")?;
+        let is_denied = named.starts_with(b"no-") || named.starts_with(b"without-");
+        ending(named).filter(|ending| !is_denied && *ending != "authorization")?
     };
-    (length >= least && is_value && looks_random(value)).then_some(Found {
-        start,
-        end: start + length,
+    let closes = run(bytes, at + length, |byte| matches!(byte, b'"' | b'\'' | b'\\'));
+    let between = run(bytes, at + length + closes, |byte| BETWEEN.contains(&byte));
+    let equals = usize::from(is_user && bytes.get(at + length) == Some(&b'='));
+    if between.max(equals) == 0 || between > BETWEEN.len() {
+        return None;
+    }
+    let value = Value::at(bytes, at + length + closes + between.max(equals))?;
+    if !is_user {
+        return if value.text().starts_with(b"-") {
+            None
+        } else {
+            found(&value, Form::Option, ending)
+        };
+    }
+    let start = value.start;
+    let pair = run(bytes, start, |byte| !byte.is_ascii_whitespace() && !b"\"'`\\".contains(&byte));
+    let pair = rest(bytes, start).get(..pair)?;
+    let colon = pair.iter().position(|byte| *byte == b':')?;
+    let (user, password) = (pair.get(..colon)?, pair.get(colon + 1..)?);
+    let is_secret = password.len() >= KNOWN_VALUE_BYTES
+        && password != user
+        && !password.iter().any(|byte| b"${}<>[]:".contains(byte))
+        && !password.eq_ignore_ascii_case(b"pass")
+        && !(holds_place(password) || is_said(password));
+    let end = start + pair.len();
+    let kind = "userinfo";
+    (is_secret && takes_user(bytes, at)).then_some(Found { start, end, kind })
+}
+
+/// Whether a program that takes `-u user:password` stands before `at` on its line.
+fn takes_user(bytes: &[u8], at: usize) -> bool {
+    let before = bytes.get(at.saturating_sub(COMMAND_BYTES)..at).unwrap_or_default();
+    let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    [&b"curl"[..], b"http", b"wget"]
+        .iter()
+        .any(|name| line.windows(name.len()).any(|part| part == *name))
+}
+
+fn found(value: &Value<'_>, form: Form, ending: &'static str) -> Option<Found> {
+    // PWD is also the directory that a program is in.
+    let is_path = ending == "pwd" && value.text().starts_with(b"/");
+    let is_weak = ending == "token";
+    (!is_path && value.is_secret(form, is_weak)).then_some(Found {
+        start: value.start,
+        end: value.end,
         kind: kind_of(ending),
     })
+}
+
+fn is_signature(name: &[u8]) -> bool {
+    let last = name.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
+    SIGNATURES.iter().any(|signature| last.eq_ignore_ascii_case(signature.as_bytes()))
+}
+
+/// The signature in the query of an address: whoever has it may do what was signed.
+fn signature(bytes: &[u8], start: usize) -> Option<Found> {
+    let length = run(bytes, start, |byte| is_credential(byte) || byte == b'%');
+    let value = rest(bytes, start).get(..length)?;
+    let is_value = length >= 8 && !holds_place(value);
+    is_value.then_some(Found { start, end: start + length, kind: "signature" })
+}
+
+/// What a header with cookies holds, as a whole.
+fn cookie(bytes: &[u8], at: usize) -> Option<Found> {
+    let start = at + run(bytes, at, |byte| matches!(byte, b' ' | b'\t' | b'\\' | b'"' | b'\''));
+    let near = bytes.get(..bytes.len().min(start + VALUE_MOST))?;
+    let length =
+        run(near, start, |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\'));
+    let value = rest(bytes, start).get(..length)?.trim_ascii_end();
+    let equals = value.iter().position(|byte| *byte == b'=')?;
+    let first = value.get(equals + 1..)?.split(|byte| *byte == b';').next().unwrap_or_default();
+    let name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let is_pair = equals > 0 && value.get(..equals)?.iter().all(name);
+    let is_value = first.len() >= 6
+        && !holds_place(first)
+        && !first.iter().any(|byte| b"${}<>() ".contains(byte))
+        && !first.eq_ignore_ascii_case(b"value1");
+    let end = start + value.len();
+    (is_pair && is_value).then_some(Found { start, end, kind: "cookie" })
 }
 
 fn kind_of(ending: &str) -> &'static str {
     match ending {
         "token" => "token",
         "secret" | "passphrase" => "secret",
-        "password" | "passwd" | "passcode" | "dbpass" => "password",
+        "password" | "passwd" | "passcode" | "pwd" | "dbpass" => "password",
         _ => "key",
     }
 }
 
-/// Whether an unquoted value is written out, and not an expression that gives one.
-fn is_written_out(value: &[u8], stop: u8, spaced: bool) -> bool {
-    if matches!(stop, b'(' | b'[' | b'{' | b'$' | b'<' | b':') || value.starts_with(b"@") {
-        return false;
-    }
-    let is_name = |part: &[u8]| {
-        part.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
-            && part.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_!?".contains(byte))
-    };
-    let names = value.split(|byte| *byte == b'.').all(is_name);
-    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
-    // `settings.key2` is an expression, and `key = name2` most likely too.
-    if names && value.contains(&b'.') { false } else { !(names && spaced && digits < 3) }
-}
-
-/// Letters and digits together, or letters of both cases where no name would have them; and not what
-/// only holds a place.
+/// Letters and digits together, and not what only holds a place.
 fn looks_random(value: &[u8]) -> bool {
-    let any = |is: fn(&u8) -> bool| value.iter().any(is);
-    let mixes = any(u8::is_ascii_digit) && any(u8::is_ascii_alphabetic);
-    let text = String::from_utf8_lossy(value).to_ascii_lowercase();
-    mixes && !PLACEHOLDERS.iter().any(|word| text.contains(word))
+    mixes(value) && !holds_place(value)
 }
 
-/// The name before `at`, with blanks and quotes between.
-fn name_before(bytes: &[u8], at: usize) -> Option<&[u8]> {
-    let before = bytes.get(..at)?;
+/// The name before `at`, with blanks and quotes between, and what stands before it.
+fn name_before(bytes: &[u8], at: usize) -> Option<(u8, &[u8])> {
+    let from = at.saturating_sub(NAME_BYTES);
+    let before = bytes.get(from..at)?;
     let back = |bytes: &[u8], fits: fn(u8) -> bool| {
         bytes.len() - bytes.iter().rev().take_while(|byte| fits(**byte)).count()
     };
@@ -225,7 +300,8 @@ fn name_before(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let before = before.get(..end)?;
     let start =
         back(before, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
-    before.get(start..)
+    let sign = start.checked_sub(1).and_then(|at| before.get(at)).copied().unwrap_or(b' ');
+    Some((sign, before.get(start..)?))
 }
 
 /// The credential of an `Authorization` header, with or without its scheme.
@@ -284,7 +360,7 @@ pub(super) fn user_of_address(bytes: &[u8], at: usize) -> Option<Found> {
             password.len() >= VALUE_BYTES
                 && password != name
                 && !password.starts_with(b"$")
-                && looks_random(password)
+                && !(holds_place(password) || is_said(password))
         }
         None => name.len() >= TOKEN_BYTES && looks_random(name),
     };

@@ -148,6 +148,9 @@ pub(super) fn find(text: &str) -> Vec<Found> {
             b':' if rest(bytes, at).starts_with(b"://") => named::user_of_address(bytes, at),
             b':' | b'=' => named::value_of_name(bytes, at),
             b'-' if rest(bytes, at).starts_with(PEM.as_bytes()) => private_key(text, at),
+            b'-' if matches!(before, b' ' | b'"' | b'\'' | b'`' | b'\n' | b'\t') => {
+                named::value_of_option(bytes, at)
+            }
             b'B' | b'b' if starts_word => named::bearer(bytes, at),
             b'e' if starts_word => web_token(bytes, at),
             _ if may_begin(byte, bytes.get(at + 1)) => token(bytes, at, starts_word),

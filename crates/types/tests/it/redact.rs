@@ -89,6 +89,103 @@ fn s74_credentials_are_known_by_what_stands_before_them() {
 }
 
 #[test]
+fn s74_a_value_behind_the_name_of_a_secret_is_one_whatever_it_looks_like() {
+    let aws = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+    for (text, secret, kind) in [
+        ("password=swordfish", "swordfish", "password"),
+        ("DB_PASSWORD=CorrectHorseBatteryStaple\nX=1", "CorrectHorseBatteryStaple", "password"),
+        ("export MYSQL_PWD=swordfish", "swordfish", "password"),
+        ("password: swordfish", "swordfish", "password"),
+        ("db:\n  password: hunter2\n  port: 1", "hunter2", "password"),
+        ("password: CorrectHorseBatteryStaple", "CorrectHorseBatteryStaple", "password"),
+        ("passphrase: 'correct horse battery staple'", "correct horse battery staple", "secret"),
+        (r#"{"password": "swordfish"}"#, "swordfish", "password"),
+        (
+            r#"{"password": "correct horse battery staple"}"#,
+            "correct horse battery staple",
+            "password",
+        ),
+        (r#"{"passwd":"ab\"cd efgh\\"}"#, r#"ab\"cd efgh\\"#, "password"),
+        (r#"{\"secret\":\"sword \\\"fish\\\" x\"}"#, r#"sword \\\"fish\\\" x"#, "secret"),
+        (r#"{"token": "swordfish"}"#, "swordfish", "token"),
+        (r#"{"privateKey": "swordfish", "n": 1}"#, "swordfish", "key"),
+        (r#"api_key = "swordfish""#, "swordfish", "key"),
+        ("apikey='swordfish'", "swordfish", "key"),
+        (r#""text":"password: swordfish\nnext""#, "swordfish", "password"),
+        ("--token=swordfish", "swordfish", "token"),
+        ("login --password swordfish mydb", "swordfish", "password"),
+        ("login --password 'sword fish' mydb", "sword fish", "password"),
+        (r#"["login", "--client-secret", "swordfish"]"#, "swordfish", "secret"),
+        ("curl -u ann:swordfish https://x.test", "ann:swordfish", "userinfo"),
+        (r#"["curl","-u","ann:swordfish"]"#, "ann:swordfish", "userinfo"),
+        ("curl --user=ann:s3cr3t x", "ann:s3cr3t", "userinfo"),
+        ("postgres://app:swordfish@localhost/app", "app:swordfish", "userinfo"),
+        ("Cookie: session=abcdefgh; theme=dark\n", "session=abcdefgh; theme=dark", "cookie"),
+        ("curl -H 'Cookie: session=abcdefgh' x", "session=abcdefgh", "cookie"),
+        ("Set-Cookie: id=a3fWa1b2; HttpOnly", "id=a3fWa1b2; HttpOnly", "cookie"),
+        ("https://x.test/a?sig=abcdefghij%2Bkl&b=1", "abcdefghij%2Bkl", "signature"),
+        ("https://x.test/a?b=1&X-Amz-Signature=aabbccddeeff", "aabbccddeeff", "signature"),
+    ] {
+        check(text, secret, kind);
+    }
+    for text in ["AWS_SECRET_ACCESS_KEY={}", "aws_secret_access_key = {}", "SecretAccessKey: {}"] {
+        check(&text.replace("{}", aws), aws, "key");
+    }
+}
+
+#[test]
+fn s74_what_holds_the_place_of_a_secret_or_speaks_of_one_is_none() {
+    for text in [
+        "password: string\ntoken: null\nsecret: true\npassword: boolean\n",
+        "PASSWORD=$PASSWORD TOKEN=${TOKEN} password=<password> secret=*** password: ${{ secrets.PASSWORD }}",
+        r#"{"password": "your-password", "token": "<token>", "secret": "********", "api_key": "YOUR_API_KEY"}"#,
+        r#"{"password": "string", "secret": "DB_PASSWORD", "token": "access_token", "passwd": ""}"#,
+        r#"{"password": "The password of the user", "token": "a token from the site"}"#,
+        "without a password: `minisign -G -W`; postgres://app:password@x postgres://user:secret@x",
+        "the password is required. The password: it is needed. secret: see the documents",
+        "password = get_password()\npassword = prompt\npassword = user.password\nlet password = value;",
+        "connect(user=user, password=passwd, token=credentials)\n  password=passwd,\n",
+        "interface A { password: string; secret: Buffer, apiKey: keyOf }",
+        "password: SecretString\n  token: TokenProvider\n  private_key: PrivateKey\n",
+        "--password PASSWORD --token TOKEN --secret <secret> --api-key $KEY --password-stdin --token-file x",
+        "use --password to log in, or --token with a name, or --password --verbose",
+        "docker run -u 1000:1000 x; chown -u user:group; curl -u user:password x; curl -u $USER:$PASS x",
+        "curl -u user https://x.test:8080/",
+        "cookie: yes\nCookie: name=value; name2=value2\nCookie: $COOKIES\ncookies=abcdefgh",
+        "sig=abcdefghijkl\nfunction f(signature=abcdefghij)",
+        "token: delimiter\n\"token\": \"keyword\"\npassword: \"\"",
+        "example: password=example password=example-password secret=exampletoken1",
+        r#"password="{password}" secret='%(secret)s' password=f"{user}""#,
+    ] {
+        assert!(matches!(redactor().redact(text), Cow::Borrowed(_)), "{}", redactor().redact(text));
+    }
+}
+
+#[test]
+fn redaction_takes_time_by_the_length_of_the_text() {
+    let mut redactor = redactor();
+    redactor.learn("environment", "abcd");
+    for piece in [
+        "\":",
+        "password=",
+        "password=\"",
+        "://a:",
+        "--password ",
+        "abcd ",
+        "[redacted:",
+        "curl -u a:",
+        "Cookie: a=",
+        "\\",
+    ] {
+        let text = piece.repeat(400_000 / piece.len());
+        let began = std::time::Instant::now();
+        let _ = redactor.redact(&text);
+        let took = began.elapsed();
+        assert!(took.as_secs() < 20, "{piece}: {took:?}");
+    }
+}
+
+#[test]
 fn a_private_key_goes_as_a_whole() {
     let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n".repeat(4);
     for label in ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"] {
@@ -208,7 +305,34 @@ fn a_fact_that_has_no_name_left_is_no_fact() {
     assert!(error.to_string().starts_with("a child.finished event holds"), "{error}");
 }
 
+/// Every form in which a name stands before its secret, with a place for the secret.
+const FORMS: [&str; 9] = [
+    "password={}",
+    "PASSWD={}\n",
+    "{\"passphrase\": \"{}\"}",
+    "{\\\"client_secret\\\":\\\"{}\\\"}",
+    "password: {}",
+    "--token={}",
+    "x --password {}",
+    "curl -u ann:{}",
+    "a?signature={}",
+];
+
 proptest! {
+    #[test]
+    fn s74_a_random_value_is_found_in_every_form(value in "[b-d]{3,8}[0-9]{3}[A-D]{3,8}", form in 0..9_usize) {
+        let text = FORMS[form].replace("{}", &value);
+        let once = redactor().redact(&text).into_owned();
+        prop_assert!(!once.contains(&value), "{} became {}", text, once);
+        prop_assert_eq!(redactor().redact(&once).into_owned(), once);
+    }
+
+    #[test]
+    fn s74_forms_among_anything_are_stable(text in "([ \n\\\\\"'`:=,;&?{}\\[\\]<>$@-]|password|token|pwd|secret|Cookie: |curl -u |--token |\\?sig=|\\[redacted:[a-z]{3}:[0-9a-f]{8}\\]|[0-9A-Za-z]{1,20}){0,30}") {
+        let once = redactor().redact(&text).into_owned();
+        prop_assert_eq!(redactor().redact(&once).into_owned(), once);
+    }
+
     #[test]
     fn redacting_twice_is_redacting_once(text in "([a-z :=/@\"'{}\\[\\]-]|password=|ghp_|https://|\\[redacted:|[0-9A-Za-z]{8,40}){0,30}") {
         let once = redactor().redact(&text).into_owned();
