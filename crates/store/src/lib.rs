@@ -36,7 +36,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use concertina_types::{Blob, Digest, Draft, Event, SessionId, Timestamp, verify_chain};
+use concertina_types::{Blob, Digest, Draft, Event, SessionId, Timestamp, Trace, verify_chain};
 
 pub use audit::{
     Against, Audit, CHECKPOINT_EVENTS, Fault, KeyLog, Keyring, Notary, PublicKey, PublicKeyError,
@@ -186,6 +186,23 @@ impl Marks {
         match &self.0 {
             Source::Kept(keys) => keys.redaction(),
             Source::Fleeting(keys) => made(&keys.marks),
+        }
+    }
+
+    /// Traces of the secrets that a schema declared in `session`, in whichever process; none where there are no
+    /// more than were `seen`. What is gone with the process keeps none.
+    pub fn traces(&self, session: &SessionId, seen: &mut u64) -> Result<Vec<Trace>, StoreError> {
+        match &self.0 {
+            Source::Kept(keys) => keys.traces(session, seen),
+            Source::Fleeting(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Keeps traces of secrets for whoever goes on in `session`.
+    pub fn add_traces(&self, session: &SessionId, traces: &[Trace]) -> Result<(), StoreError> {
+        match &self.0 {
+            Source::Kept(keys) => keys.add_traces(session, traces),
+            Source::Fleeting(_) => Ok(()),
         }
     }
 

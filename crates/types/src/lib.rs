@@ -52,7 +52,8 @@ pub use receipt::{
     RECEIPT_VERSION, Receipt, ReceiptFault, Separation, SignedReceipt, pre_authentication,
 };
 pub use redact::{
-    KNOWN_VALUE_BYTES, Moved, Redactor, UnfitFact, hmac_sha256, is_secret_name, is_secret_variable,
+    KNOWN_VALUE_BYTES, Moved, Redactor, Trace, UnfitFact, hmac_sha256, is_secret_name,
+    is_secret_variable,
 };
 pub use reference::{LineRange, Ref, RefError};
 pub use sealed::Sealed;

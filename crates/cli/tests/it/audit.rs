@@ -160,6 +160,24 @@ fn k12_what_a_model_wrote_forges_no_row_and_no_error() {
 }
 
 #[test]
+fn k12_a_declared_secret_is_found_by_the_next_process_and_kept_by_none() {
+    let place = Place::with(TOOLS);
+    let session = place.session();
+    let call =
+        |arguments: &str| place.run(&["call", "say", arguments, "--session", &session]).exits(0);
+    call(r#"{"text": "first", "pin": "open sesame 7"}"#);
+    let later = call(r#"{"text": "they said open sesame 7, and \"open sesame 7\""}"#);
+    assert!(!later.out.contains("sesame"), "{}", later.out);
+    let shown = place.json(&["audit", "show", &session]).to_string();
+    assert!(!shown.contains("sesame") && shown.contains("first"), "{shown}");
+    let other = place.session();
+    let there = place.run(&["call", "say", r#"{"text": "open sesame 7"}"#, "--session", &other]);
+    assert!(there.out.contains("sesame"), "another session was told nothing");
+    let kept = place.state().join("keys/declared").join(&session);
+    assert!(!std::fs::read_to_string(kept).unwrap().contains("sesame"));
+}
+
+#[test]
 fn l10_one_changed_byte_fails_the_check_at_its_record() {
     let place = Place::with(TOOLS);
     said(&place, &json!([{"say": "Done."}])).exits(0);

@@ -102,6 +102,7 @@ pub struct Session {
     earlier: Store,
     /// Takes out secrets: what looks like one, and what tools and servers were given.
     redactor: Redactor,
+    traced: secrets::Traced,
     /// Whether it has its key: looking back needs none.
     keyed: bool,
     /// What earlier sessions say of what is found; read by the first search that wants to know.
@@ -201,6 +202,7 @@ impl Session {
             standing: BTreeSet::new(),
             agreed: None,
             redactor: Redactor::new([0; 32]),
+            traced: secrets::Traced::default(),
             keyed: false,
             store,
             state: State::default(),
@@ -391,6 +393,7 @@ impl Session {
             }
         }
         self.learn_said(command);
+        self.keep_traces()?;
         for _ in 0..limits::APPEND_ATTEMPTS {
             let decision = decide(&self.state, &self.world(), now(), command.clone());
             let reply = |answer, refusal, fork| Reply { answer, refusal, fork, ..Reply::default() };

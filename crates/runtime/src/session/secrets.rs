@@ -1,8 +1,10 @@
 //! Secrets that do not look like any: the session is told of them, so that its record is without them.
 
+use std::collections::BTreeSet;
+
 use concertina_core::session::{Command, meant};
 use concertina_format::skill::Parameter;
-use concertina_types::{Fact, ModelCall, ToolName};
+use concertina_types::{Fact, ModelCall, ToolName, Trace};
 use serde_json::Value;
 
 use super::Session;
@@ -11,6 +13,16 @@ use crate::error::RuntimeError;
 use crate::tools::{Attached, Outcome};
 use crate::workspace::Workspace;
 
+/// What is kept of declared secrets for other processes.
+#[derive(Debug, Default)]
+pub(super) struct Traced {
+    kept: BTreeSet<Trace>,
+    /// How much of the file was read.
+    seen: u64,
+    /// How many values the redactor knew when traces were kept.
+    known: usize,
+}
+
 impl Session {
     /// Takes the key by which this store marks secrets.
     pub(super) fn take_key(&mut self) -> Result<(), RuntimeError> {
@@ -18,6 +30,26 @@ impl Session {
             self.redactor = self.redactor.clone().keyed(self.store.marks.key()?);
             self.keyed = true;
         }
+        // Another process may have been told of more.
+        let told = self.store.marks.traces(&self.id, &mut self.traced.seen)?;
+        self.traced.kept.extend(&told);
+        self.redactor.recall(told);
+        Ok(())
+    }
+
+    /// Keeps traces of declared secrets that are new, before anything that may hold them is recorded: whoever
+    /// goes on with the session finds them by these.
+    pub(super) fn keep_traces(&mut self) -> Result<(), RuntimeError> {
+        if self.traced.known == self.redactor.known() {
+            return Ok(());
+        }
+        let new = self.redactor.traces().into_iter();
+        let new: Vec<Trace> = new.filter(|trace| !self.traced.kept.contains(trace)).collect();
+        if !new.is_empty() {
+            self.store.marks.add_traces(&self.id, &new)?;
+        }
+        self.traced.kept.extend(new);
+        self.traced.known = self.redactor.known();
         Ok(())
     }
 

@@ -126,6 +126,10 @@ impl Keys {
         Self { home: home.to_owned(), dir: home.join("keys"), signing, redaction }
     }
 
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     fn log_path(&self) -> PathBuf {
         self.dir.join("log")
     }

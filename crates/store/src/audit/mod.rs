@@ -7,6 +7,7 @@ mod heads;
 mod keys;
 mod notary;
 mod seal;
+mod traces;
 mod verify;
 
 pub use check::{Fault, Verdict};

@@ -10,6 +10,7 @@ mod literal;
 mod named;
 mod schema;
 mod shapes;
+mod trace;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ pub use fact::{Moved, UnfitFact};
 pub use hmac::hmac_sha256;
 pub use named::{is_secret_name, is_secret_variable};
 use shapes::{MARK, MARK_DIGITS};
+pub use trace::Trace;
+use trace::Traces;
 
 use crate::Digest;
 
@@ -51,6 +54,8 @@ pub struct Redactor {
     key: [u8; 32],
     /// Values that are secret whatever they look like, longest first, each with its kind.
     known: Vec<(String, &'static str)>,
+    /// What is kept of those that another process was told of.
+    traces: Traces,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -74,7 +79,7 @@ impl Redactor {
 
     /// Knows what secrets look like, and marks them by `key`.
     pub const fn new(key: [u8; 32]) -> Self {
-        Self { key, known: Vec::new() }
+        Self { key, known: Vec::new(), traces: Traces::new() }
     }
 
     /// The same, marking by another key.
@@ -109,7 +114,7 @@ impl Redactor {
 
     /// The text without its secrets.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let text = self.without_known(text);
+        let text = self.without_traced(self.without_known(text));
         let found = shapes::find(&text);
         if found.is_empty() { text } else { Cow::Owned(self.replaced(&text, &found)) }
     }

@@ -41,7 +41,8 @@ impl Redactor {
     }
 }
 
-const DECLARED: &str = "declared";
+/// The kind of what a schema declares secret.
+pub(super) const DECLARED: &str = "declared";
 
 fn spelt(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
