@@ -167,3 +167,22 @@ fn watching_checks_again_when_a_file_changes_and_stops_when_told() {
     assert_eq!(child.wait().unwrap().code(), Some(1), "what was found last decides");
     assert!(first && second, "first {first}, after a change {second}");
 }
+
+#[test]
+fn a16_skills_that_require_each_other_are_rejected_and_a_plan_knows_every_step() {
+    let skill = |name: &str, needs: &str| {
+        format!(
+            "//- skills/{name}/SKILL.md\n---\nname: {name}\ndescription: Is {name}.\nrequires: [{needs}]\n---\nDo.\n"
+        )
+    };
+    let place = Place::with(
+        &[skill("a", "b"), skill("b", "c"), skill("c", "a"), skill("d", "d"), skill("e", "nope")]
+            .concat(),
+    );
+    let checked = place.run(&["skill", "check", "skills"]).exits(1);
+    let text = [checked.out, checked.err].concat();
+    assert_eq!(text.matches("REQUIRES_CYCLE").count(), 4, "{text}");
+    assert!(text.contains("a → b → c → a"), "{text}");
+    place.run(&["skill", "plan", "e"]).exits(4).fails_clearly("NOT_FOUND");
+    place.run(&["skill", "plan", "a"]).exits(1).fails_clearly("REQUIRES_CYCLE");
+}

@@ -38,7 +38,7 @@ struct Signed {
 
 /// A text that records name: as it is, or in base64 where it is none.
 #[derive(Debug, Serialize, Deserialize)]
-struct Content {
+struct Carried {
     content: Digest,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
@@ -46,7 +46,7 @@ struct Content {
     base64: Option<String>,
 }
 
-impl Content {
+impl Carried {
     fn new(content: Digest, bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => Self { content, text: Some(text), base64: None },
@@ -113,7 +113,7 @@ impl<'a> Export<'a> {
             if self.named.insert(digest)
                 && let Some(bytes) = contents.bytes(&digest)?
             {
-                self.write(&json(&Content::new(digest, bytes)));
+                self.write(&json(&Carried::new(digest, bytes)));
             }
         }
         Ok(())
@@ -199,7 +199,7 @@ struct Texts {
 
 impl Texts {
     fn take(&mut self, line: &str, check: &mut Check) {
-        let said = serde_json::from_str::<Content>(line).ok();
+        let said = serde_json::from_str::<Carried>(line).ok();
         let said = said.and_then(|content| Some((content.content, content.bytes()?)));
         let Some((digest, bytes)) = said else { return check.fault(Fault::ContentChanged) };
         // What no record names proves nothing and spoils nothing.

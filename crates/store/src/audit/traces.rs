@@ -48,7 +48,7 @@ impl Keys {
         }
         let lines = traces.iter().filter_map(|trace| serde_json::to_string(trace).ok());
         // A line end first, in case that a writer was stopped within a line.
-        let lines: String = lines.map(|line| format!("\n{line}\n")).collect();
+        let lines = lines.fold(String::new(), |all, line| all + "\n" + &line + "\n");
         let mut options = OpenOptions::new();
         options.append(true).create(true);
         #[cfg(unix)]
