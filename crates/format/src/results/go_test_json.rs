@@ -51,6 +51,7 @@ struct Run {
 #[derive(Default)]
 struct Package {
     counts: Counts,
+    started: bool,
     running: BTreeSet<String>,
     ended: Option<Outcome>,
 }
@@ -87,6 +88,12 @@ impl Run {
         match (event.test, outcome) {
             (Some(test), Some(outcome)) => package.finish(&test, outcome),
             (Some(test), None) if event.action == "run" => package.start(test),
+            // The run before this one was broken off.
+            (None, None)
+                if event.action == "start" && std::mem::replace(&mut package.started, true) =>
+            {
+                Err(Unreadable::inconsistent("a package starts that is running already"))
+            }
             (None, Some(outcome)) if outcome != Outcome::Measured => package.end(outcome),
             _ => Ok(()),
         }

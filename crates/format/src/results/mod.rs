@@ -8,10 +8,10 @@
 //! | `exit` | the exit code, nothing else | `exit` | |
 //! | `cargo-test` | `cargo test` with libtest's usual lines, and what cargo writes beside them | the five | a program without `running N tests`, with more or fewer results than that, or whose summary counts otherwise; more or fewer programs than cargo's `Running` lines; `--quiet`, `--nocapture`, `--show-output`, `--verbose` |
 //! | `nextest` | `cargo nextest run` with its counters `(3/8)` | the five | lines that are not numbered one after another; a summary that counts otherwise; a run that was broken off without a failure; `--no-capture` |
-//! | `pytest` | pytest's screen, usual, `-v` or `-q` | the five | output whose last line is not the summary; a summary with more or fewer tests than were collected (with `-q`: than the dots say); `-qq`, `-s` |
+//! | `pytest` | pytest's screen, usual, `-v` or `-q` | the five | output whose last line is not the summary; a summary with more or fewer tests than were collected (with `-q`: than the dots say); two runs, also where a test printed what looks like one; `-qq`, `-s` |
 //! | `junit-xml` | one JUnit report and nothing else | the five | text that is no well-formed XML to its end; document types and entities; totals of a suite that are not those of its test cases |
 //! | `tap` | TAP 12 to 14 | the five | no plan, two plans, other numbers than `1..N` in order; a failure inside of a subtest that passed; `Bail out!`; a last line without its end |
-//! | `go-test-json` | `go test -json` | the five | a line that is no event; a test that ends without a start or twice; a package without an end, or one that passed with a test that did not |
+//! | `go-test-json` | `go test -json` | the five | a line that is no event; a test that ends without a start or twice; a package without an end, with two starts, or one that passed with a test that did not |
 //! | `json-path` | one JSON value | its own keys, and `exit` | a path that leads nowhere or to a list, an object or `null`; numbers with a fraction |
 //!
 //! The five are `exit`, `passed`, `failed`, `skipped` and `total`, summed over all programs, suites and packages;

@@ -2,27 +2,40 @@
 //!
 //! The summary is the last line of standard output, so nothing that a test printed earlier is taken for it. It
 //! is checked against the count of collected tests, or with `-q`, where that is not printed, against the
-//! letters in the first lines.
+//! letters in the first lines. Of two runs in one output none counts: nobody knows which of them is meant.
 
 use super::lines::{count, lines, standard_output};
 use super::{Counts, Unreadable};
 
 const USUAL: &str =
     "run pytest without `-s`, with at most one `-q`, and with nothing printed before or after it";
+const ONE_RUN: &str = "run pytest once, without `-rA` and `-rP`";
+const START: &str = "test session starts";
 
 pub(super) fn read(output: &str) -> Result<Counts, Unreadable> {
     let output = standard_output(output)?;
     let mut shown = lines(output).filter(|(_, line)| !line.trim().is_empty());
-    let Some((at, first)) = shown.next() else {
+    let Some(first) = shown.next() else {
         return Err(Unreadable::new("pytest printed nothing"));
     };
-    let (end, last) = shown.last().unwrap_or((at, first.clone()));
-    let framed = frame(&first) == Some("test session starts");
+    let framed = frame(&first.1) == Some(START);
+    let (mut end, mut last) = first;
+    // With `-q` a run has no first line, so its summary tells that another one follows.
+    let mut other = None;
+    for (at, line) in shown {
+        let is_edge = frame(&line) == Some(START) || (!framed && summary_of(&last).is_some());
+        other = other.or(is_edge.then_some(at));
+        (end, last) = (at, line);
+    }
     let summary = if framed { frame(&last) } else { Some(last.as_ref()) };
     let Some(summary) = summary.and_then(summary_of) else {
         let what = "the last line is no summary of a run: it or its output was broken off";
         return Err(Unreadable::new(what).at(end).help(USUAL));
     };
+    if let Some(other) = other {
+        let what = "a second run stands in the output, or what looks like one";
+        return Err(Unreadable::inconsistent(what).at(other).help(ONE_RUN));
+    }
     let mismatch = if framed { summary.collected(output) } else { summary.letters(output) };
     match mismatch {
         Some(mismatch) => Err(mismatch.at(end).help(USUAL)),

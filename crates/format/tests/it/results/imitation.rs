@@ -298,6 +298,83 @@ fn j04_pytest_believes_no_summary_that_was_not_collected() {
 }
 
 #[test]
+fn j04_a_run_that_failed_is_not_undone_by_one_that_passed_behind_it() {
+    let start = "===== test session starts =====\ncollected 1 item\n\n";
+    let go = |package: &str, result: &str| {
+        format!(
+            "{{\"Action\":\"start\",\"Package\":\"{package}\"}}\n{{\"Action\":\"run\",\"Package\":\"{package}\",\"Test\":\"T\"}}\n{{\"Action\":\"{result}\",\"Package\":\"{package}\",\"Test\":\"T\"}}\n{{\"Action\":\"{result}\",\"Package\":\"{package}\"}}\n"
+        )
+    };
+    let broken_off =
+        |run: &str| run.lines().take(2).fold(String::new(), |all, line| all + line + "\n");
+    let block = |result: &str, verdict: &str, passed: u8, failed: u8| {
+        format!(
+            "running 1 test\ntest a ... {result}\n\ntest result: {verdict}. {passed} passed; {failed} failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n"
+        )
+    };
+    let junit = |body: &str, failures: u8| {
+        format!(
+            "<testsuite tests=\"1\" failures=\"{failures}\"><testcase>{body}</testcase></testsuite>\n"
+        )
+    };
+    let nextest = |word: &str, passed: u8, failed: u8| {
+        format!(
+            "    Starting 1 test across 1 binary\n        {word} [   0.021s] (1/1) lamp a\n     Summary [   0.263s] 1 test run: {passed} passed, {failed} failed, 0 skipped\n"
+        )
+    };
+    let framed =
+        |figures: &str| format!("{start}a.py .  [100%]\n\n===== {figures} in 0.02s =====\n");
+    let quiet = |letter: &str, figures: &str| format!("{letter}  [100%]\n{figures} in 0.01s\n");
+    let cases: &[(&str, &str, String, Result<Figures, &str>)] = &[
+        ("pytest", "framed", framed("1 failed") + &framed("1 passed"), INCONSISTENT),
+        ("pytest", "broken off", format!("{start}a.py \n") + &framed("1 passed"), INCONSISTENT),
+        ("pytest", "quiet", quiet("F", "1 failed") + &quiet(".", "1 passed"), INCONSISTENT),
+        (
+            "pytest",
+            "quiet, with a failed run between two that are alike",
+            quiet(".", "1 passed") + &quiet("F", "1 failed") + &quiet(".", "1 passed"),
+            INCONSISTENT,
+        ),
+        (
+            "pytest",
+            "of both kinds",
+            quiet(".", "1 passed") + &framed("1 failed") + &quiet(".", "1 passed"),
+            INCONSISTENT,
+        ),
+        ("pytest", "framed, then quiet", framed("1 failed") + &quiet(".", "1 passed"), UNREADABLE),
+        ("go-test-json", "one package", go("a", "fail") + &go("a", "pass"), INCONSISTENT),
+        ("go-test-json", "two packages", go("a", "fail") + &go("b", "pass"), Ok((1, 1, 0))),
+        (
+            "go-test-json",
+            "broken off before a test",
+            "{\"Action\":\"start\",\"Package\":\"a\"}\n".to_owned() + &go("a", "pass"),
+            INCONSISTENT,
+        ),
+        (
+            "go-test-json",
+            "broken off",
+            broken_off(&go("a", "fail")) + &go("a", "pass"),
+            INCONSISTENT,
+        ),
+        ("junit-xml", "documents", junit("<failure/>", 1) + &junit("", 0), UNREADABLE),
+        ("tap", "documents", "1..1\nnot ok 1\n1..1\nok 1\n".to_owned(), INCONSISTENT),
+        ("tap", "plans behind", "not ok 1\n1..1\nok 1\n1..1\n".to_owned(), INCONSISTENT),
+        ("tap", "without plan", "not ok 1\nok 1\n1..1\n".to_owned(), INCONSISTENT),
+        (
+            "cargo-test",
+            "blocks",
+            cargo(&(block("FAILED", "FAILED", 0, 1) + &block("ok", "ok", 1, 0)))
+                + "     Running tests/a.rs (target/debug/deps/a-1)\n",
+            Ok((1, 1, 0)),
+        ),
+        ("nextest", "runs", nextest("FAIL", 0, 1) + &nextest("PASS", 1, 0), INCONSISTENT),
+    ];
+    for (parser, case, output, expected) in cases {
+        assert_eq!(figures(parser, output), *expected, "{parser}: {case}");
+    }
+}
+
+#[test]
 fn j04_tap_believes_no_result_that_is_not_planned_and_numbered() {
     for (case, output, expected) in [
         ("fits", "TAP version 14\n1..2\nok 1 - a\nok 2 - b\n", Ok((2, 0, 0))),
