@@ -91,6 +91,17 @@ impl Condition {
     }
 }
 
+/// Whether `text` is spelled as a whole number and is beyond those that can be compared.
+pub(super) fn is_beyond(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty()
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && text.parse::<i64>().is_err()
+}
+
+/// The numbers that can be compared, in words.
+pub(super) const NUMBERS: &str = "between -9223372036854775808 and 9223372036854775807";
+
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.field, self.compare, self.value)

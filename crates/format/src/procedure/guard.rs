@@ -18,7 +18,7 @@ use std::str::FromStr;
 use concertina_types::FieldValue;
 use serde::Serialize;
 
-use super::expect::{Compare, Condition};
+use super::expect::{Compare, Condition, NUMBERS, is_beyond};
 
 /// Parentheses and exclamation marks within each other: more is no condition that a person can check.
 const DEPTH: usize = 32;
@@ -284,9 +284,13 @@ impl<'t> Reader<'t> {
         match word {
             "true" => Ok(true.into()),
             "false" => Ok(false.into()),
-            number => number.parse().map(FieldValue::Number).map_err(|_| GuardError {
-                at,
-                what: format!("`{number}` is no whole number; text stands in quotes"),
+            number => number.parse().map(FieldValue::Number).map_err(|_| {
+                let what = if is_beyond(number) {
+                    format!("`{number}` is too large; numbers are {NUMBERS}")
+                } else {
+                    format!("`{number}` is no whole number; text stands in quotes")
+                };
+                GuardError { at, what }
             }),
         }
     }

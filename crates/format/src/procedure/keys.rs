@@ -100,6 +100,12 @@ impl<'n> Keys<'n> {
         self.at
     }
 
+    /// The byte at which `key` stands, where it has a value.
+    pub(super) fn place_of(&self, key: &str) -> Option<usize> {
+        let found = self.entries.iter().find(|entry| entry.key == key && !entry.value.is_null());
+        found.map(|entry| entry.at)
+    }
+
     /// The value of `key`, where it has one.
     pub(super) fn get(&mut self, key: &'static str) -> Option<&'n Node> {
         self.known.push(key);
@@ -128,7 +134,7 @@ impl<'n> Keys<'n> {
         key: &'static str,
         findings: &mut Findings<'_>,
     ) -> Option<&'n str> {
-        if !self.entries.iter().any(|entry| entry.key == key) {
+        if !self.entries.iter().any(|entry| entry.key == key && !entry.value.is_null()) {
             self.known.push(key);
             let message = format!("{} has no `{key}`", self.place);
             findings.error("MISSING_KEY", self.at, message, format!("add `{key}: …`"));
@@ -197,11 +203,18 @@ pub(super) fn twice(entries: &[Entry], index: usize, findings: &mut Findings<'_>
 }
 
 pub(super) fn wrong(findings: &mut Findings<'_>, node: &Node, place: &str, expected: &str) {
+    const SHOWN: usize = 40;
     let found = match &node.kind {
-        Kind::List(_) => "a list",
-        Kind::Map(_) => "a mapping",
-        Kind::Scalar(..) if node.is_null() => "nothing",
-        Kind::Scalar(..) => "another value",
+        Kind::List(items) if items.is_empty() => "an empty list".to_owned(),
+        Kind::List(_) => "a list".to_owned(),
+        Kind::Map(entries) if entries.is_empty() => "an empty mapping".to_owned(),
+        Kind::Map(_) => "a mapping".to_owned(),
+        Kind::Scalar(..) if node.is_null() => "nothing".to_owned(),
+        Kind::Scalar(text, _) if text.trim().is_empty() => "an empty text".to_owned(),
+        Kind::Scalar(text, _) => {
+            let shown: String = text.chars().take(SHOWN).collect();
+            format!("`{}`", shown.escape_debug())
+        }
     };
     let message = format!("{place} has to be {expected}, and is {found}");
     findings.error("WRONG_TYPE", node.span.start, message, format!("write {expected}"));

@@ -21,6 +21,7 @@
 //! assert!(parsed.diagnostics.iter().any(|found| found.code == "FREE_TEXT"));
 //! ```
 
+mod checkpoint;
 mod document;
 mod expect;
 mod guard;

@@ -1,20 +1,19 @@
 //! From nodes to a procedure.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Component, Path};
 
-use concertina_types::{Diagnostic, FieldValue, Severity};
+use concertina_types::{Diagnostic, Position, Severity, SkillId};
 use serde_json::Value;
 
 use super::document::{
-    Age, Assurance, Checkpoint, Exit, Inputs, Invariant, Issuer, OnFail, Procedure, Show,
-    ShownEvidence, ShownTool, State,
+    Assurance, Checkpoint, Exit, Inputs, Invariant, OnFail, Procedure, Show, ShownEvidence,
+    ShownTool, State,
 };
-use super::expect::{Compare, Condition};
 use super::guard::Guard;
 use super::keys::{Findings, Keys, twice, wrong};
 use super::{CHECKPOINTS, PROCEDURE_BYTES, STATES, resolve};
-use crate::results::{JsonPath, ResultParser};
-use crate::skill::is_invisible;
+use crate::skill::{is_invisible, pattern_fault};
 use crate::yaml::{self, Entry, Fault, Kind, Node};
 
 /// A text that was read.
@@ -24,19 +23,35 @@ pub struct Parsed {
     pub procedure: Option<Procedure>,
     /// What was found, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
+    /// Where each state stands, in the order of the text.
+    pub states: Vec<(String, Range<Position>)>,
+}
+
+impl Parsed {
+    /// The state in which `found` stands, where it stands in one.
+    pub fn state_of(&self, found: &Diagnostic) -> Option<&str> {
+        let at = Position { line: found.line?, column: found.column? };
+        let state = self.states.iter().find(|(_, place)| place.contains(&at));
+        state.map(|(name, _)| name.as_str())
+    }
 }
 
 /// Reads a procedure and resolves the names in it.
 pub fn parse(text: &str) -> Parsed {
     let mut findings = Findings::new(text);
-    let procedure = read(text, &mut findings);
+    let mut states = Vec::new();
+    let procedure = read(text, &mut findings, &mut states);
     let mut diagnostics = findings.list;
     diagnostics.sort_by_key(|found| (found.line, found.column));
     let has_errors = diagnostics.iter().any(|found| found.severity == Severity::Error);
-    Parsed { procedure: procedure.filter(|_| !has_errors), diagnostics }
+    Parsed { procedure: procedure.filter(|_| !has_errors), diagnostics, states }
 }
 
-fn read(text: &str, findings: &mut Findings<'_>) -> Option<Procedure> {
+fn read(
+    text: &str,
+    findings: &mut Findings<'_>,
+    states: &mut Vec<(String, Range<Position>)>,
+) -> Option<Procedure> {
     if text.len() > PROCEDURE_BYTES {
         let message = format!(
             "a procedure has at most {PROCEDURE_BYTES} bytes, and this text has {}",
@@ -74,9 +89,9 @@ fn read(text: &str, findings: &mut Findings<'_>) -> Option<Procedure> {
             "write the value out",
         );
     }
-    let mut reader = Reader { findings };
+    let mut reader = Reader { findings, states, unread: Vec::new() };
     let procedure = reader.procedure(&tree.root)?;
-    resolve::names(&procedure, reader.findings);
+    resolve::names(&procedure, &reader.unread, reader.findings);
     Some(procedure.document)
 }
 
@@ -89,8 +104,13 @@ pub(super) struct Placed {
     pub(super) targets: Vec<(String, usize)>,
 }
 
-struct Reader<'f, 't> {
-    findings: &'f mut Findings<'t>,
+/// Reads one text.
+pub(super) struct Reader<'f, 't> {
+    pub(super) findings: &'f mut Findings<'t>,
+    /// Where each state stands.
+    states: &'f mut Vec<(String, Range<Position>)>,
+    /// Tools of which it could not be read how their results are.
+    pub(super) unread: Vec<String>,
 }
 
 impl Reader<'_, '_> {
@@ -104,8 +124,14 @@ impl Reader<'_, '_> {
         let version = keys.text("version", self.findings).map(str::to_owned);
         let description = keys.text("description", self.findings).map(str::to_owned);
         let require = keys.get("require").and_then(|node| self.assurance(node));
-        let inputs = keys.get("inputs").map(|node| self.inputs(node)).unwrap_or_default();
+        let (inputs, nothing) =
+            keys.get("inputs").map(|node| self.inputs(node)).unwrap_or_default();
         let checkpoints = self.checkpoints(keys.get("checkpoints"));
+        if let Some(at) = nothing.filter(|_| checkpoints.iter().any(|one| one.binds)) {
+            let message = "every file is ignored, so nothing that is bound to the workspace holds";
+            let help = "ignore what is built and nothing else, or remove `binds`";
+            self.findings.warning("NOTHING_BOUND", at, message, help);
+        }
         let (mut guards, mut targets) = (Vec::new(), Vec::new());
         let mut states = Vec::new();
         match keys.get("states").map(|node| (node, &node.kind)) {
@@ -121,6 +147,9 @@ impl Reader<'_, '_> {
                 }
                 for (index, entry) in entries.iter().enumerate().take(STATES) {
                     twice(entries, index, self.findings);
+                    let place = self.findings.position(entry.at)
+                        ..self.findings.position(entry.value.span.end.max(entry.at + 1));
+                    self.states.push((entry.key.clone(), place));
                     states.extend(self.state(entry, &mut guards, &mut targets));
                 }
             }
@@ -159,21 +188,61 @@ impl Reader<'_, '_> {
         found
     }
 
-    fn inputs(&mut self, node: &Node) -> Inputs {
-        let mut inputs = Inputs::default();
-        let Some(mut outer) = Keys::open(node, "inputs", self.findings) else { return inputs };
+    /// What counts as input; and where a pattern stands by which nothing does.
+    fn inputs(&mut self, node: &Node) -> (Inputs, Option<usize>) {
+        let (mut inputs, mut nothing) = (Inputs::default(), None);
+        let Some(mut outer) = Keys::open(node, "inputs", self.findings) else {
+            return (inputs, nothing);
+        };
         if let Some(workspace) = outer.get("workspace")
             && let Some(mut keys) = Keys::open(workspace, "inputs.workspace", self.findings)
         {
             if let Some(root) = keys.text("root", self.findings) {
+                let at = keys.place_of("root").unwrap_or(keys.at());
+                self.inside(root, at, "`root` of inputs.workspace");
                 root.clone_into(&mut inputs.root);
             }
             let ignore = keys.texts("ignore", self.findings).unwrap_or_default();
-            inputs.ignore = ignore.into_iter().map(|(glob, _)| glob).collect();
+            (inputs.ignore, nothing) = self.globs(ignore, "`ignore` of inputs.workspace");
             keys.close(self.findings);
         }
         outer.close(self.findings);
-        inputs
+        (inputs, nothing)
+    }
+
+    /// Says so where `path` leads out of the workspace, or could.
+    pub(super) fn inside(&mut self, path: &str, at: usize, what: &str) {
+        let is_plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        if path.contains(['\\', '\0']) || !Path::new(path).components().all(is_plain) {
+            let shown: String = path.chars().take(80).collect();
+            let message = format!("{what} leads out of the workspace: `{}`", shown.escape_debug());
+            let help = "write a path below the workspace, without `..` and back slashes";
+            self.findings.error("OUTSIDE_WORKSPACE", at, message, help);
+        }
+    }
+
+    /// Patterns as in a `.gitignore`, each of which has to be one; and the place of one that takes in everything.
+    pub(super) fn globs(
+        &mut self,
+        globs: Vec<(String, usize)>,
+        what: &str,
+    ) -> (Vec<String>, Option<usize>) {
+        let mut everything = None;
+        for (glob, at) in &globs {
+            if let Some(why) = glob_fault(glob) {
+                let shown: String = glob.chars().take(80).collect();
+                let message = format!("`{}` in {what} {why}", shown.escape_debug());
+                let help = "write it as in a .gitignore, such as `target/**`";
+                self.findings.error("BAD_GLOB", *at, message, help);
+            }
+            // What stands behind it with a `!` is taken out again.
+            if glob.starts_with('!') {
+                everything = None;
+            } else if ["*", "**", "**/*", "**/**"].contains(&glob.trim_start_matches('/')) {
+                everything = Some(*at);
+            }
+        }
+        (globs.into_iter().map(|(glob, _)| glob).collect(), everything)
     }
 
     fn checkpoints(&mut self, node: Option<&Node>) -> Vec<Checkpoint> {
@@ -199,7 +268,7 @@ impl Reader<'_, '_> {
     }
 
     /// Says so where a name of something outside of the procedure could mislead whoever reads it.
-    fn outer_name(&mut self, name: &str, at: usize, what: &str) {
+    pub(super) fn outer_name(&mut self, name: &str, at: usize, what: &str) {
         const CHARACTERS: usize = 200;
         let misleads = |c: char| c.is_control() || is_invisible(c);
         if name.is_empty() || name.chars().count() > CHARACTERS || name.chars().any(misleads) {
@@ -218,262 +287,6 @@ impl Reader<'_, '_> {
             let help = "use letters, digits, `_`, `-` and `.`; `true` and `false` are taken";
             self.findings.error("BAD_NAME", entry.at, message, help);
         }
-    }
-
-    fn checkpoint(&mut self, entry: &Entry) -> Option<Checkpoint> {
-        let place = format!("checkpoint `{}`", entry.key);
-        let mut keys = Keys::open(&entry.value, place.as_str(), self.findings)?;
-        let mut issuers = Vec::new();
-        let parse = keys.get("parse").map_or(Some(ResultParser::Exit), |node| self.parser(node));
-        let is_parsed = parse.is_some();
-        let from = keys.text("from", self.findings).map(str::to_owned);
-        let args = keys.get("args");
-        if let Some(tool) = keys.text("tool", self.findings) {
-            self.outer_name(tool, entry.at, "tool");
-            let args = args.map(|node| self.arguments(node, &place)).unwrap_or_default();
-            let (tool, from) = (tool.to_owned(), from.clone());
-            issuers.push(Issuer::Tool {
-                tool,
-                args,
-                parse: parse.clone().unwrap_or(ResultParser::Exit),
-                from,
-            });
-        }
-        if let Some(node) = keys.get("webhook")
-            && let Some(mut inner) =
-                Keys::open(node, format!("the webhook of {place}"), self.findings)
-        {
-            let key = inner.needed("key", self.findings).unwrap_or_default().to_owned();
-            issuers.push(Issuer::Webhook { key });
-            inner.close(self.findings);
-        }
-        let mut ttl = None;
-        if let Some(node) = keys.get("human")
-            && let Some(mut inner) =
-                Keys::open(node, format!("the human of {place}"), self.findings)
-        {
-            let role = inner.text("role", self.findings).unwrap_or("person").to_owned();
-            let challenge = inner.needed("challenge", self.findings).unwrap_or_default().to_owned();
-            ttl = inner.get("ttl").and_then(|node| self.age(node));
-            self.placeholders(&challenge, node.span.start, &place);
-            issuers.push(Issuer::Human { role, challenge });
-            inner.close(self.findings);
-        }
-        let mut expect =
-            keys.get("expect").map(|node| self.expect(node, &place)).unwrap_or_default();
-        let binds = match keys.text("binds", self.findings) {
-            None => false,
-            Some("workspace") => true,
-            Some(other) => {
-                let known = std::iter::once("workspace");
-                self.findings.unknown(
-                    "UNKNOWN_INPUT",
-                    entry.at,
-                    "thing to be bound to",
-                    other,
-                    known,
-                );
-                false
-            }
-        };
-        let max_age = keys.get("max_age").and_then(|node| self.age(node)).or(ttl);
-        let writes = keys.texts("writes", self.findings).unwrap_or_default();
-        let writes = writes.into_iter().map(|(glob, _)| glob).collect();
-        keys.close(self.findings);
-        let issuer = match (issuers.pop(), issuers.is_empty()) {
-            (Some(issuer), true) => issuer,
-            (None, _) => {
-                let message = format!("{place} has nothing that could prove it");
-                let help = "name what can: `tool: NAME`, `webhook: {key: …}` or `human: {role: …, challenge: …}`";
-                self.findings.error("NO_ISSUER", entry.at, message, help);
-                return None;
-            }
-            (Some(_), false) => {
-                let message = format!("{place} names several things that could prove it");
-                let help = "keep one; two checkpoints joined by `||` in a guard say the same";
-                self.findings.error("TWO_ISSUERS", entry.at, message, help);
-                return None;
-            }
-        };
-        match &issuer {
-            Issuer::Tool { parse, .. } => {
-                if expect.is_empty() {
-                    let (field, compare) = ("exit".to_owned(), Compare::Equal);
-                    expect.push(Condition { field, compare, value: FieldValue::Number(0) });
-                }
-                if is_parsed {
-                    self.fields(entry.at, parse, &expect);
-                    self.weaknesses(entry.at, &place, parse, &expect);
-                }
-            }
-            // What a stranger signs has fields of its own, and a person says yes or no.
-            Issuer::Webhook { .. } if expect.is_empty() => {
-                let message = format!("{place} does not say what the webhook has to report");
-                let help = "add `expect: {FIELD: VALUE}`, such as `expect: {status: success}`";
-                self.findings.error("MISSING_KEY", entry.at, message, help);
-            }
-            Issuer::Human { .. } if !expect.is_empty() => {
-                let message = format!("{place} expects fields of a person, who says yes or no");
-                self.findings.error("UNKNOWN_FIELD", entry.at, message, "remove `expect`");
-            }
-            Issuer::Webhook { .. } | Issuer::Human { .. } => {}
-        }
-        let at = self.findings.position(entry.at);
-        Some(Checkpoint { name: entry.key.clone(), issuer, expect, binds, max_age, writes, at })
-    }
-
-    /// Says so where a condition is about a field that the parser never gives.
-    fn fields(&mut self, at: usize, parser: &ResultParser, expect: &[Condition]) {
-        let known = parser.fields();
-        for condition in expect {
-            if !known.contains(&condition.field.as_str()) {
-                let what = format!("field that `parse: {}` reads", parser.name());
-                self.findings.unknown(
-                    "UNKNOWN_FIELD",
-                    at,
-                    &what,
-                    &condition.field,
-                    known.iter().copied(),
-                );
-            } else if parser.is_number(&condition.field)
-                && !matches!(condition.value, FieldValue::Number(_))
-            {
-                let Condition { field, value, .. } = condition;
-                let message = format!("`{field}` is a number, and `{value}` is none");
-                let help =
-                    format!("write `{field}: 0`, or with a sign in quotes: `{field}: \">=1\"`");
-                self.findings.error("WRONG_TYPE", at, message, help);
-            }
-        }
-    }
-
-    /// Says so where a person would be asked for something that nobody filled in.
-    fn placeholders(&mut self, challenge: &str, at: usize, place: &str) {
-        const KNOWN: [&str; 3] = ["workspace.digest", "run", "state"];
-        for part in challenge.split('{').skip(1) {
-            let Some((name, _)) = part.split_once('}') else { continue };
-            if !KNOWN.contains(&name) {
-                let what = format!("value that the challenge of {place} can show");
-                let known = KNOWN.into_iter();
-                self.findings.unknown("UNKNOWN_PLACEHOLDER", at, &what, name, known);
-            }
-        }
-    }
-
-    /// Says so where a test run proves something that proves nothing.
-    fn weaknesses(&mut self, at: usize, place: &str, parser: &ResultParser, expect: &[Condition]) {
-        let names = |field: &str| expect.iter().any(|condition| condition.field == field);
-        if !parser.counts_tests() {
-            return;
-        }
-        if !names("passed") && !names("total") {
-            let message = format!("{place} is proven by a run without any test");
-            self.findings.warning("WEAK_EXPECT", at, message, "add `passed: \">=1\"` to `expect`");
-        }
-        if !names("exit") {
-            let message = format!(
-                "{place} does not look at the exit code, and a test can print what it likes"
-            );
-            self.findings.warning("WEAK_EXPECT", at, message, "add `exit: 0` to `expect`");
-        }
-    }
-
-    fn parser(&mut self, node: &Node) -> Option<ResultParser> {
-        let (name, at) = match &node.kind {
-            Kind::Map(entries) => match entries.as_slice() {
-                [only] if only.key == "json-path" => return self.json_paths(&only.value),
-                [only] => (only.key.as_str(), only.at),
-                _ => ("", node.span.start),
-            },
-            _ => (node.scalar().unwrap_or_default(), node.span.start),
-        };
-        match ResultParser::named(name) {
-            Some(ResultParser::JsonPath(_)) => {
-                let message = "`json-path` does not say what to read";
-                let help = "write `parse: {json-path: {FIELD: \"$.place.in.the.output\"}}`";
-                self.findings.error("MISSING_KEY", at, message, help);
-                None
-            }
-            Some(parser) => Some(parser),
-            None => {
-                let known = ResultParser::NAMES.into_iter();
-                self.findings.unknown("UNKNOWN_PARSER", at, "way to read a result", name, known);
-                None
-            }
-        }
-    }
-
-    fn json_paths(&mut self, node: &Node) -> Option<ResultParser> {
-        let Kind::Map(entries) = &node.kind else {
-            wrong(self.findings, node, "json-path", "a mapping of fields to paths");
-            return None;
-        };
-        let mut paths = BTreeMap::new();
-        for entry in entries {
-            match entry.value.scalar().unwrap_or_default().parse::<JsonPath>() {
-                Ok(path) => drop(paths.insert(entry.key.clone(), path)),
-                Err(error) => {
-                    let help = "paths are spelled `$.name.other[0]`";
-                    self.findings.error(
-                        "BAD_PATH",
-                        entry.value.span.start,
-                        error.to_string(),
-                        help,
-                    );
-                }
-            }
-        }
-        Some(ResultParser::JsonPath(paths))
-    }
-
-    fn arguments(&mut self, node: &Node, place: &str) -> BTreeMap<String, Value> {
-        if let Value::Object(map) = node.json() {
-            map.into_iter().collect()
-        } else {
-            wrong(
-                self.findings,
-                node,
-                &format!("args of {place}"),
-                "a mapping of arguments to values",
-            );
-            BTreeMap::new()
-        }
-    }
-
-    fn expect(&mut self, node: &Node, place: &str) -> Vec<Condition> {
-        let Kind::Map(entries) = &node.kind else {
-            wrong(
-                self.findings,
-                node,
-                &format!("expect of {place}"),
-                "a mapping of fields to values",
-            );
-            return Vec::new();
-        };
-        let mut all = Vec::new();
-        for (index, entry) in entries.iter().enumerate() {
-            twice(entries, index, self.findings);
-            match condition(&entry.key, &entry.value) {
-                Some(condition) => all.push(condition),
-                None => wrong(
-                    self.findings,
-                    &entry.value,
-                    &format!("`{}` in {place}", entry.key),
-                    "a whole number, a text, true or false, or a comparison such as \">=1\"",
-                ),
-            }
-        }
-        all
-    }
-
-    fn age(&mut self, node: &Node) -> Option<Age> {
-        let age = node.scalar().and_then(|text| text.parse().ok());
-        if age.is_none() {
-            let message = format!("`{}` is no length of time", node.scalar().unwrap_or_default());
-            let help = "write a number with s, m, h or d, such as `30m`, or a number of events: `50 events`";
-            self.findings.error("BAD_AGE", node.span.start, message, help);
-        }
-        age
     }
 
     fn state(
@@ -509,6 +322,16 @@ impl Reader<'_, '_> {
         });
         let is_final = keys.flag("final", self.findings);
         let needs = keys.text("needs", self.findings).map(str::to_owned);
+        if let (Some(other), Some(at)) =
+            (needs.as_deref().filter(|needs| *needs != "human"), keys.place_of("needs"))
+        {
+            let shown: String = other.chars().take(40).collect();
+            let message = format!(
+                "{place} needs `{}`, and only a person can take it on from there",
+                shown.escape_debug()
+            );
+            self.findings.warning("UNKNOWN_NEED", at, message, "write `needs: human`");
+        }
         let then = keys.text("then", self.findings).map(str::to_owned);
         keys.close(self.findings);
         if is_final && !exits.is_empty() {
@@ -564,6 +387,13 @@ impl Reader<'_, '_> {
             }
         }
         let skills = keys.texts("skills", self.findings);
+        for (name, at) in skills.iter().flatten() {
+            if let Err(error) = SkillId::new(name.as_str()) {
+                let message = format!("a skill of {place} is none: {error}");
+                let help = "write its name, or `plugin/name`";
+                self.findings.error("BAD_NAME", *at, message, help);
+            }
+        }
         show.skills = skills.map(|all| all.into_iter().map(|(name, _)| name).collect());
         let evidence = keys.texts("evidence", self.findings);
         show.evidence =
@@ -623,6 +453,7 @@ impl Reader<'_, '_> {
                 return None;
             }
         };
+        self.outer_name(tool, *at, "tool");
         Some(ShownEvidence { tool: tool.to_owned(), level })
     }
 
@@ -704,6 +535,9 @@ impl Reader<'_, '_> {
         for item in items {
             let Some(mut keys) = Keys::open(item, "an invariant", self.findings) else { continue };
             let never = keys.needed("never", self.findings).map(str::to_owned);
+            if let Some(never) = &never {
+                self.outer_name(never, keys.at(), "tool");
+            }
             let without = keys.get("without").and_then(|node| self.guard(node, guards));
             if without.is_none() && !item.is_null() {
                 let message = "an invariant says what must hold whenever its tool runs";
@@ -737,35 +571,11 @@ impl Reader<'_, '_> {
     }
 }
 
-/// `0`, `success`, `true`, `">=1"`.
-fn condition(field: &str, node: &Node) -> Option<Condition> {
-    let field = field.to_owned();
-    let equal = |value| Some(Condition { field: field.clone(), compare: Compare::Equal, value });
-    match node.json() {
-        Value::Bool(flag) => equal(FieldValue::Flag(flag)),
-        Value::Number(number) => equal(FieldValue::Number(number.as_i64()?)),
-        Value::String(text) => {
-            let text = text.trim();
-            let found = Compare::ALL.into_iter().find_map(|(sign, compare)| {
-                text.strip_prefix(sign).map(|rest| (compare, rest.trim()))
-            });
-            let Some((compare, rest)) = found else {
-                return equal(FieldValue::Text(text.to_owned()));
-            };
-            let value = match rest {
-                "true" => FieldValue::Flag(true),
-                "false" => FieldValue::Flag(false),
-                rest => match rest.parse() {
-                    Ok(number) => FieldValue::Number(number),
-                    // A word has no order.
-                    Err(_) if matches!(compare, Compare::Equal | Compare::Unequal) => {
-                        FieldValue::Text(rest.trim_matches(['"', '\'']).to_owned())
-                    }
-                    Err(_) => return None,
-                },
-            };
-            Some(Condition { field, compare, value })
-        }
-        _ => None,
+/// Why `glob` names no files.
+fn glob_fault(glob: &str) -> Option<&'static str> {
+    let names = glob.strip_prefix('!').unwrap_or(glob);
+    if names.starts_with('#') || names.trim_matches(['/', ' ']).is_empty() {
+        return Some("names nothing");
     }
+    pattern_fault(names)
 }

@@ -32,6 +32,7 @@ pub use document::{Document, Example, Mode, Origin, Parameter, Places, Requireme
 use fence::{Found, Layout};
 use findings::Findings;
 pub use sections::{Section, first_paragraph, sections};
+pub(crate) use shapes::pattern_fault;
 
 /// A document and what was found while reading it.
 #[derive(Debug, Clone, PartialEq)]

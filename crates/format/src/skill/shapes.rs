@@ -177,7 +177,7 @@ pub(super) fn path_patterns(node: &Node) -> Option<Vec<String>> {
 const PATTERN_ALTERNATIVES: usize = 1_000;
 
 /// What is wrong with a pattern.
-pub(super) fn pattern_fault(pattern: &str) -> Option<&'static str> {
+pub(crate) fn pattern_fault(pattern: &str) -> Option<&'static str> {
     let mut product = 1_usize;
     for group in pattern.split('{').skip(1) {
         let inside = group.split('}').next().unwrap_or_default();
