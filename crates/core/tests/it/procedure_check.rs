@@ -17,9 +17,9 @@ macro_rules! fixture {
 #[track_caller]
 fn found(text: &str) -> Vec<Finding> {
     let parsed = parse(text);
-    match parsed.procedure {
-        Some(procedure) => check(&procedure),
-        None => parsed.diagnostics.into_iter().map(Finding::from).collect(),
+    match &parsed.procedure {
+        Some(procedure) => check(procedure),
+        None => Finding::of_reading(&parsed),
     }
 }
 
@@ -153,6 +153,152 @@ fn j06_a_checkpoint_that_nothing_proves() {
 fn j08_a_sentence_is_no_guard() {
     let mend = ("the tests look good to me", "test.ok");
     seeded(fixture!("free_text"), "FREE_TEXT", &[], mend);
+}
+
+#[test]
+fn j08_a_finding_of_reading_knows_its_state() {
+    let found = found(fixture!("free_text"));
+    assert!(found[0].state.is_some(), "{}", shown(&found));
+}
+
+/// A procedure in which a run of `tool` leads on; `one` are its checkpoints, `exits` the exits of its first state.
+fn asking(one: &str, exits: &str) -> String {
+    format!(
+        "sop: s\ncheckpoints: {{{one}}}\nstates:\n  a: {{show: {{tools: [t]}}, next: [{exits}]}}\n  b: {{final: true}}\n  c: {{final: true}}\n"
+    )
+}
+
+const TESTS: &str = "ok: {tool: t, parse: tap, expect: {exit: 0, passed: \">=1\"}}";
+
+#[test]
+fn j15_no_run_proves_what_excludes_each_other() {
+    let other = "{to: c, when: receipt(t).exit == 7}";
+    for (case, checkpoints, guard) in [
+        ("codes", "ok: {tool: t}, no: {tool: t, expect: {exit: 1}}", "ok && no"),
+        ("ranges", "ok: {tool: t}, no: {tool: t, expect: {exit: \">=1\"}}", "ok && no"),
+        (
+            "counts",
+            "ok: {tool: t, parse: tap, expect: {exit: 0, passed: \">=1\"}}, no: {tool: t, parse: tap, expect: {exit: 0, total: 0}}",
+            "ok && no",
+        ),
+        (
+            "arguments",
+            "ok: {tool: t, args: {m: x}}, no: {tool: t, args: {m: x}, expect: {exit: 1}}",
+            "ok && no",
+        ),
+        ("receipts", TESTS, "ok && receipt(t).total == 0"),
+        ("below zero", TESTS, "ok && receipt(t).failed < 0"),
+        ("more than all", TESTS, "receipt(t).passed > 3 && receipt(t).total == 3"),
+        (
+            "more together than all",
+            TESTS,
+            "receipt(t).passed >= 2 && receipt(t).failed >= 2 && receipt(t).total <= 3",
+        ),
+        (
+            "less than all",
+            TESTS,
+            "receipt(t).passed == 1 && receipt(t).failed == 1 && receipt(t).skipped == 0 && receipt(t).total > 2",
+        ),
+    ] {
+        let text = asking(checkpoints, &format!("{{to: b, when: \"{guard}\"}}, {other}"));
+        let found = found(&text);
+        assert!(codes(&found).contains(&"UNSATISFIABLE_GUARD"), "{case}: {}", shown(&found));
+    }
+    for (case, checkpoints, guard) in [
+        ("codes", "ok: {tool: t}, no: {tool: t, expect: {exit: \"<=1\"}}", "ok && no"),
+        // What one call proved stands while another one proves the opposite.
+        (
+            "arguments",
+            "ok: {tool: t, args: {m: x}}, no: {tool: t, args: {m: y}, expect: {exit: 1}}",
+            "ok && no",
+        ),
+        // Two reports, each with figures of its own.
+        (
+            "reports",
+            "ok: {tool: t, parse: tap, from: a, expect: {exit: 0, passed: 1}}, no: {tool: t, parse: tap, from: b, expect: {exit: 0, passed: 2}}",
+            "ok && no",
+        ),
+        ("counts", TESTS, "ok && receipt(t).passed > 3 && receipt(t).total == 5"),
+        ("all", TESTS, "receipt(t).passed == 1 && receipt(t).failed == 1 && receipt(t).total == 2"),
+        ("no figures", TESTS, "receipt(t).exit == 0 && !(receipt(t).passed >= 0)"),
+    ] {
+        let text = asking(checkpoints, &format!("{{to: b, when: \"{guard}\"}}, {other}"));
+        let found = found(&text);
+        assert!(!codes(&found).contains(&"UNSATISFIABLE_GUARD"), "{case}: {}", shown(&found));
+    }
+}
+
+#[test]
+fn j15_what_excludes_each_other_is_a_dead_end_in_turn_and_no_overlap() {
+    let text = "sop: s\ncheckpoints: {ok: {tool: t}, no: {tool: t, expect: {exit: 1}}}\nstates:\n  a: {show: {tools: [t]}, next: [{to: b, when: ok}]}\n  b: {show: {tools: [t]}, next: [{to: c, when: ok && no}]}\n  c: {final: true}\n";
+    let found = found(text);
+    assert_eq!(codes(&found), ["DEAD_END", "UNREACHABLE", "UNSATISFIABLE_GUARD"]);
+    for arguments in ["", "args: {m: x}, "] {
+        let one = format!(
+            "ok: {{tool: t, {arguments}expect: {{exit: 0}}}}, no: {{tool: t, {arguments}expect: {{exit: 2}}}}"
+        );
+        let text = asking(&one, "{to: b, when: ok}, {to: c, when: no}");
+        assert_eq!(shown(&self::found(&text)), "");
+    }
+    // A signed statement that does not say so says something else.
+    let one = "ok: {webhook: {key: K}, expect: {status: good}}";
+    let text = asking(one, "{to: b, when: ok}, {to: c, when: receipt(webhook).status == 'bad'}");
+    assert_eq!(shown(&self::found(&text)), "");
+}
+
+#[test]
+fn j15_an_expectation_that_no_result_meets() {
+    for expect in [
+        "passed: \">=1\", total: 0",
+        "passed: \"<0\"",
+        "passed: -1",
+        "passed: 2, failed: 2, total: 3",
+        "passed: 9223372036854775807, failed: \">=1\", total: 1",
+    ] {
+        let one = format!("ok: {{tool: t, parse: tap, expect: {{exit: 0, {expect}}}}}");
+        let found = found(&asking(&one, "{to: b, when: ok}, {to: c, when: receipt(t).exit == 7}"));
+        assert!(codes(&found).contains(&"UNSATISFIABLE_EXPECT"), "{expect}: {}", shown(&found));
+    }
+    for expect in
+        ["passed: \">=1\", total: \">=1\"", "passed: 1, failed: 1, total: 2", "failed: 0, total: 1"]
+    {
+        let one = format!("ok: {{tool: t, parse: tap, expect: {{exit: 0, {expect}}}}}");
+        let found = found(&asking(&one, "{to: b, when: ok}, {to: c, when: receipt(t).exit == 7}"));
+        assert!(!codes(&found).contains(&"UNSATISFIABLE_EXPECT"), "{expect}: {}", shown(&found));
+    }
+    // Whoever signs may count as they like.
+    let webhook = "ok: {webhook: {key: K}, expect: {passed: \"<0\"}}";
+    let found = found(&asking(webhook, "{to: b, when: ok}, {to: c, when: receipt(t).exit == 7}"));
+    assert_eq!(codes(&found), ["OVERLAPPING_EXITS"]);
+}
+
+#[test]
+fn j06_an_end_that_is_reached_with_nothing_proven() {
+    for (guard, path) in [
+        ("\"true\"", ["go to b"].as_slice()),
+        ("\"!ok\"", &["go to b"]),
+        ("\"ok || !(receipt(t).exit == 0)\"", &["go to b"]),
+    ] {
+        let text =
+            asking("ok: {tool: t}", &format!("{{to: b, when: {guard}}}, {{to: c, when: ok}}"));
+        let found = found(&text);
+        let vacuous = found.iter().find(|one| one.code == "NOTHING_PROVEN").unwrap();
+        assert_eq!((vacuous.severity, vacuous.state.as_deref()), (Severity::Warning, Some("a")));
+        assert_eq!(vacuous.path, path, "{guard}");
+    }
+    let steps = "sop: s\ncheckpoints: {ok: {tool: t}}\nstates:\n  a: {show: {tools: [t]}, next: [{to: c, when: ok}, {to: b, when: \"!ok\"}]}\n  b: {show: {tools: [t]}, next: [{to: c, when: \"!ok\"}]}\n  c: {final: true}\n";
+    let found = found(steps);
+    let vacuous = found.iter().find(|one| one.code == "NOTHING_PROVEN").unwrap();
+    assert_eq!(vacuous.path, ["go to b", "go to c"]);
+    // Who stops for a person releases nothing, and one call is something that was verified.
+    for (from, to) in [
+        ("c: {final: true}", "c: {final: true, needs: human}"),
+        ("to: c, when: \"!ok\"", "to: c, when: \"receipt(t).exit != 0\""),
+    ] {
+        assert!(steps.contains(from));
+        let found = self::found(&steps.replacen(from, to, 1));
+        assert!(!codes(&found).contains(&"NOTHING_PROVEN"), "{to}: {}", shown(&found));
+    }
 }
 
 #[test]

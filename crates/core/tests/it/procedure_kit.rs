@@ -232,10 +232,11 @@ pub(crate) fn made_up(dice: &mut Dice, size: Size) -> String {
             1 => format!("webhook: {{key: k{number}}}, expect: {{status: success}}"),
             _ => format!("tool: t{}", dice.below(2)),
         };
-        let expect = if issuer.starts_with("tool") && dice.one_in(4) {
-            ", expect: {exit: \"<=1\"}"
-        } else {
-            ""
+        let expect = match dice.below(8) {
+            0 | 1 if issuer.starts_with("tool") => ", expect: {exit: \"<=1\"}",
+            // Where another one expects 0, no call proves both.
+            2 if issuer.starts_with("tool") => ", expect: {exit: 1}",
+            _ => "",
         };
         let binds = if dice.one_in(2) { ", binds: workspace" } else { "" };
         let age = if dice.one_in(4) { ", max_age: 1h" } else { "" };

@@ -191,22 +191,37 @@ impl<'p> Explored<'p> {
         let mut states = vec![at];
         let (mut at, mut point) = (at, point);
         loop {
-            let due = self
-                .steps(at)
-                .iter()
-                .find(|step| step.what.is_move() && self.model.sets.contains(step.when, &point));
-            let Some(step) = due.cloned() else { return Vec::new() };
-            let here = self.point(&point);
-            let after = self.model.after(here, &step);
-            let Some(next) = self.model.sets.pick(after, self.model.questions.count) else {
-                return Vec::new();
-            };
-            (at, point) = (step.to, next);
+            let Some(next) = self.goes_on(at, &point) else { return Vec::new() };
+            (at, point) = next;
             if let Some(first) = states.iter().position(|known| *known == at) {
                 return states.split_off(first);
             }
             states.push(at);
         }
+    }
+
+    /// The states that a run goes through by itself when it begins, each with what is so in it, until it comes to rest
+    /// or to a state for the second time.
+    pub(super) fn beginning(&mut self) -> Vec<(usize, Point)> {
+        let first = self.model.sets.pick(self.model.start, self.model.questions.count);
+        let mut states: Vec<(usize, Point)> = first.map(|point| (0, point)).into_iter().collect();
+        while let Some((at, point)) = states.last().cloned()
+            && let Some(next) = self.goes_on(at, &point)
+            && states.iter().all(|(known, _)| *known != next.0)
+        {
+            states.push(next);
+        }
+        states
+    }
+
+    /// Where a run goes by itself from `point` in the state at `at`.
+    fn goes_on(&mut self, at: usize, point: &[bool]) -> Option<(usize, Point)> {
+        let is_due =
+            |step: &&Step<'p>| step.what.is_move() && self.model.sets.contains(step.when, point);
+        let step = self.steps(at).iter().find(is_due).cloned()?;
+        let here = self.point(point);
+        let after = self.model.after(here, &step);
+        Some((step.to, self.model.sets.pick(after, self.model.questions.count)?))
     }
 
     fn point(&mut self, point: &[bool]) -> Set {

@@ -21,7 +21,40 @@ pub(super) fn check(explored: &mut Explored<'_>) -> Vec<Draft> {
         }
     }
     found.extend(never_stale(explored));
+    found.extend(unproven_end(explored));
     found
+}
+
+/// An end to which a run comes before anything ran.
+fn unproven_end(explored: &mut Explored<'_>) -> Option<Draft> {
+    let states = &explored.model.procedure.states;
+    let passed = explored.beginning();
+    let (last, before) = passed.split_last()?;
+    // Where a person has to act, nothing is released.
+    let end = states.get(last.0).filter(|end| end.is_final && end.needs.is_none())?;
+    let Some((from, point)) = before.last() else {
+        let message = "the procedure ends where it begins, with nothing proven".to_owned();
+        let help = "let another state be the first, with an exit that asks for a checkpoint";
+        let finding = Finding::warning("NOTHING_PROVEN", end.at, message);
+        return Some(finding.of_state(&end.name).help(help).into());
+    };
+    let from = states.get(*from)?;
+    let open = from.exits.iter().find(|exit| {
+        let open = explored.model.exit(exit);
+        explored.model.sets.contains(open, point)
+    })?;
+    let message = format!(
+        "a run comes to its end `{}` with nothing proven: `{}` holds in `{}` before anything ran",
+        end.name, open.when, from.name
+    );
+    let help = "let the exit ask for something that was proven, such as `when: test.ok`";
+    let finding = Finding::warning("NOTHING_PROVEN", open.at, message);
+    let through = passed.iter().skip(1).filter_map(|(at, _)| states.get(*at));
+    Some(Draft {
+        finding: finding.of_state(&from.name).help(help),
+        to: None,
+        then: through.map(|state| format!("go to {}", state.name)).collect(),
+    })
 }
 
 fn unreachable(explored: &Explored<'_>) -> Vec<Draft> {

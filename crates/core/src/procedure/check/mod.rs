@@ -20,6 +20,7 @@
 //! assert_eq!(found[0].path, ["test: run test → passes", "go to ship", "work changes", "ship: run push"]);
 //! ```
 
+mod answers;
 mod explore;
 mod liveness;
 mod model;
@@ -30,7 +31,7 @@ mod structure;
 
 use std::borrow::Cow;
 
-use concertina_format::procedure::Procedure;
+use concertina_format::procedure::{Parsed, Procedure};
 use concertina_types::{Diagnostic, Position, Severity};
 use serde::Serialize;
 
@@ -82,6 +83,17 @@ impl Finding {
     fn help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
         self
+    }
+}
+
+impl Finding {
+    /// What reading found, each with the state in which it stands.
+    pub fn of_reading(parsed: &Parsed) -> Vec<Self> {
+        let found = parsed.diagnostics.iter().map(|one| Self {
+            state: parsed.state_of(one).map(str::to_owned),
+            ..Self::from(one.clone())
+        });
+        found.collect()
     }
 }
 

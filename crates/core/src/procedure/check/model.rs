@@ -19,7 +19,7 @@ use concertina_format::procedure::{
 };
 use serde_json::{Map, Value};
 
-use super::questions::{FAILED, LOOSE, Questions, speaks_as};
+use super::questions::{FAILED, LOOSE, Questions, are_decided_together, speaks_as};
 use super::sets::{Set, Sets, Variable};
 
 /// Different calls of one tool, by what they decide: more of them are not explored.
@@ -322,51 +322,40 @@ impl<'p> Model<'p> {
         let mut change = Change::new();
         if let Some(said) = self.questions.said(tool) {
             change.forgets = said.all;
-            change.then = said.possible;
         }
-        let (mut all, mut others) = (Set::ALL, false);
+        change.then = self.questions.judged(tool, decided, &mut self.sets);
+        let mut all = Set::ALL;
         for checkpoint in decided {
-            let Some(one) = self.questions.tracked(&checkpoint.name).copied() else {
-                // Whether it was proven matters for nothing but the count of failures.
-                others = true;
-                continue;
-            };
-            let held = self.sets.literal(one.held, true);
-            all = self.sets.and(all, held);
+            let Some(verdict) = self.questions.verdict(checkpoint) else { continue };
+            let passes = self.sets.literal(verdict, true);
+            all = self.sets.and(all, passes);
+            let Some(one) = self.questions.tracked(&checkpoint.name) else { continue };
             change.forget.push(one.held);
             if let Some(proven) = one.proven {
                 change.forget.push(proven);
                 let proven = self.sets.literal(proven, true);
-                let same = self.sets.same(held, proven);
+                let same = self.sets.same(passes, proven);
                 change.and(same, &mut self.sets);
             }
-            let expected = self.questions.expected(checkpoint, &mut self.sets);
-            let unproven = self.sets.not(held);
-            let follows = self.sets.or(unproven, expected);
-            change.and(follows, &mut self.sets);
         }
         let missed = self.sets.not(all);
-        self.fails(state, missed, others, &mut change);
+        self.fails(state, missed, &mut change);
+        // Whether what no guard asks for was proven matters for nothing but the count of failures.
+        change.then = self.sets.forget(change.then, self.questions.passed);
         change
     }
 
-    /// A check failed in the situations `missed`, perhaps in `others` as well: whether `on_fail` is due.
-    fn fails(&mut self, state: &State, missed: Set, others: bool, change: &mut Change) {
+    /// A check failed in the situations `missed`: whether `on_fail` is due.
+    fn fails(&mut self, state: &State, missed: Set, change: &mut Change) {
         change.set(LOOSE, false);
         let Some(fail) = &state.on_fail else { return change.set(FAILED, false) };
         change.forget.push(FAILED);
         let failed = self.sets.literal(FAILED, true);
-        let counts = match (fail.max, others) {
-            (1, false) => self.sets.same(failed, missed),
-            (1, true) => {
-                let passed = self.sets.not(missed);
-                self.sets.or(failed, passed)
-            }
-            (_, false) => {
-                let quiet = self.sets.not(failed);
-                self.sets.or(quiet, missed)
-            }
-            (_, true) => Set::ALL,
+        let counts = if fail.max == 1 {
+            self.sets.same(failed, missed)
+        } else {
+            let quiet = self.sets.not(failed);
+            self.sets.or(quiet, missed)
         };
         change.and(counts, &mut self.sets);
     }
@@ -387,7 +376,7 @@ impl<'p> Model<'p> {
                 for variable in std::iter::once(one.held).chain(one.proven) {
                     change.set(variable, false);
                 }
-                self.fails(state, Set::ALL, false, &mut change);
+                self.fails(state, Set::ALL, &mut change);
                 let what = What::Say(one.checkpoint);
                 self.push((at, at), ready, Meanwhile::Nothing, change, what);
             }
@@ -521,16 +510,6 @@ impl Lasting {
             Meanwhile::Time | Meanwhile::All => Some(self.aging),
             Meanwhile::Events => Some(self.counted),
         }
-    }
-}
-
-/// Whether every call that decides on one of them decides on the other.
-fn are_decided_together(one: &Checkpoint, other: &Checkpoint) -> bool {
-    match (&one.issuer, &other.issuer) {
-        (Issuer::Tool { tool, args, .. }, Issuer::Tool { tool: other, args: others, .. }) => {
-            (tool, args) == (other, others)
-        }
-        _ => false,
     }
 }
 

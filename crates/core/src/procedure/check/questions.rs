@@ -1,13 +1,13 @@
 //! What has to be known of a run to say what it can do next, as yes-or-no questions.
 
 use concertina_format::procedure::{Checkpoint, Condition, Guard, Issuer, Procedure};
-use concertina_types::FieldValue;
 
 use super::super::run::WEBHOOK;
+use super::answers;
 use super::sets::{Set, Sets, Variable};
 
 /// What a receipt names as its tool where a person gave it.
-const HUMAN: &str = "human";
+pub(super) const HUMAN: &str = "human";
 /// More of them are not explored: a diagram is as deep as there are questions.
 const QUESTIONS: usize = 400;
 
@@ -45,8 +45,13 @@ pub(super) struct Said<'p> {
 /// All questions.
 #[derive(Debug)]
 pub(super) struct Questions<'p> {
+    procedure: &'p Procedure,
     pub(super) tracked: Vec<Tracked<'p>>,
     pub(super) said: Vec<Said<'p>>,
+    /// Whether the other checkpoints were proven, which is asked only while a result is judged.
+    passing: Vec<(&'p Checkpoint, Variable)>,
+    /// The same as a cube, to be forgotten together.
+    pub(super) passed: Set,
     /// How many there are.
     pub(super) count: usize,
 }
@@ -82,18 +87,6 @@ impl<'p> Questions<'p> {
                 asked.push((tool, condition));
             }
         }
-        // A checkpoint and a field of the same receipt are not free of each other.
-        for one in &tracked {
-            let tool = speaks_as(one.checkpoint);
-            for condition in &one.checkpoint.expect {
-                let is_read = |(of, other): &(&str, &Condition)| {
-                    *of == tool && other.field == condition.field
-                };
-                if asked.iter().any(is_read) && !asked.contains(&(tool, condition)) {
-                    asked.push((tool, condition));
-                }
-            }
-        }
         let mut said: Vec<Said<'p>> = Vec::new();
         for (tool, condition) in asked {
             let variable = ask();
@@ -113,9 +106,13 @@ impl<'p> Questions<'p> {
             let variables = || said.conditions.iter().map(|(_, variable)| *variable);
             said.all = sets.cube(variables().map(|variable| (variable, true)));
             said.nothing = sets.cube(variables().map(|variable| (variable, false)));
-            said.possible = possible(procedure, said.tool, &said.conditions, sets);
+            said.possible = answers::possible(procedure, said.tool, &said.conditions, &[], sets);
         }
-        Some(Self { tracked, said, count })
+        let others = procedure.checkpoints.iter();
+        let others = others.filter(|one| !tracked.iter().any(|known| known.checkpoint == *one));
+        let passing: Vec<_> = others.zip(next..).collect();
+        let passed = sets.cube(passing.iter().map(|(_, variable)| (*variable, true)));
+        Some(Self { procedure, tracked, said, passing, passed, count })
     }
 
     pub(super) fn tracked(&self, name: &str) -> Option<&Tracked<'p>> {
@@ -126,24 +123,44 @@ impl<'p> Questions<'p> {
         self.said.iter().find(|said| said.tool == tool)
     }
 
-    /// What a receipt has to say for `checkpoint` to be proven, as far as a guard asks.
-    pub(super) fn expected(&self, checkpoint: &Checkpoint, sets: &mut Sets) -> Set {
-        let Some(said) = self.said(speaks_as(checkpoint)) else { return Set::ALL };
-        let wanted = said.conditions.iter().filter(|(one, _)| checkpoint.expect.contains(one));
-        sets.cube(wanted.map(|(_, variable)| (*variable, true)))
+    /// Whether `checkpoint` is proven by the result that is judged.
+    pub(super) fn verdict(&self, checkpoint: &Checkpoint) -> Option<Variable> {
+        let tracked = self.tracked(&checkpoint.name).map(|one| one.held);
+        let passing = || self.passing.iter().find(|(one, _)| *one == checkpoint);
+        tracked.or_else(|| passing().map(|(_, variable)| *variable))
     }
 
-    /// Situations in which each checkpoint that holds was proven by the last receipt of its tool.
+    /// What one receipt of `tool` can say that decides on `decided`, and its verdicts on them.
+    pub(super) fn judged(&self, tool: &str, decided: &[&'p Checkpoint], sets: &mut Sets) -> Set {
+        let asked = self.said(tool).map(|said| said.conditions.as_slice()).unwrap_or_default();
+        let verdicts = decided.iter().filter_map(|one| Some((*one, self.verdict(one)?)));
+        let verdicts: Vec<_> = verdicts.collect();
+        answers::possible(self.procedure, tool, asked, &verdicts, sets)
+    }
+
+    /// Situations in which all that holds was proven by the last receipt that could prove it.
     pub(super) fn plain(&self, sets: &mut Sets) -> Set {
+        let mut rest: Vec<&Tracked<'p>> = self.tracked.iter().collect();
         let mut plain = Set::ALL;
-        for one in &self.tracked {
-            if matches!(&one.checkpoint.issuer, Issuer::Tool { args, .. } if !args.is_empty()) {
-                continue;
+        while let Some(first) = rest.first().map(|one| one.checkpoint) {
+            let is_with = |one: &&Tracked<'p>| {
+                one.checkpoint == first || are_decided_together(one.checkpoint, first)
+            };
+            let (together, others): (Vec<&Tracked<'p>>, Vec<_>) =
+                rest.into_iter().partition(is_with);
+            let decided: Vec<&Checkpoint> = together.iter().map(|one| one.checkpoint).collect();
+            let tool = speaks_as(first);
+            let mut judged = self.judged(tool, &decided, sets);
+            let mut nothing = sets.cube(together.iter().map(|one| (one.held, false)));
+            match self.said(tool) {
+                // A call with other arguments may have come later.
+                Some(said) if has_arguments(first) => judged = sets.forget(judged, said.all),
+                Some(said) => nothing = sets.and(nothing, said.nothing),
+                None => {}
             }
-            let expected = self.expected(one.checkpoint, sets);
-            let open = sets.literal(one.held, false);
-            let follows = sets.or(open, expected);
-            plain = sets.and(plain, follows);
+            let either = sets.or(judged, nothing);
+            plain = sets.and(plain, either);
+            rest = others;
         }
         plain
     }
@@ -207,67 +224,16 @@ pub(super) fn speaks_as(checkpoint: &Checkpoint) -> &str {
     }
 }
 
-/// Which of `conditions` can hold together: for each field, those that some value of it makes true.
-fn possible(
-    procedure: &Procedure,
-    tool: &str,
-    conditions: &[(&Condition, Variable)],
-    sets: &mut Sets,
-) -> Set {
-    let mut fields: Vec<&str> = conditions.iter().map(|(one, _)| one.field.as_str()).collect();
-    fields.sort_unstable();
-    fields.dedup();
-    let mut all = Set::ALL;
-    for field in fields {
-        let of_field = || conditions.iter().filter(|(one, _)| one.field == field);
-        let is_program = !matches!(tool, WEBHOOK | HUMAN);
-        let mut values: Vec<Option<FieldValue>> = Vec::new();
-        // A program always ends with a number; everything else can be missing.
-        if !is_program || field != "exit" {
-            values.push(None);
+/// Whether every call that decides on one of them decides on the other.
+pub(super) fn are_decided_together(one: &Checkpoint, other: &Checkpoint) -> bool {
+    match (&one.issuer, &other.issuer) {
+        (Issuer::Tool { tool, args, .. }, Issuer::Tool { tool: other, args: others, .. }) => {
+            (tool, args) == (other, others)
         }
-        if !is_program || can_say(procedure, tool, field) {
-            for (condition, _) in of_field() {
-                values.extend(around(&condition.value).into_iter().map(Some));
-            }
-        }
-        if is_program && field == "exit" {
-            values.push(Some(FieldValue::Number(0)));
-            values.retain(|value| matches!(value, Some(FieldValue::Number(_))));
-        }
-        let each = values.iter().map(|value| {
-            let holds = |one: &Condition| {
-                value.as_ref().is_some_and(|value| one.compare.holds(value, &one.value))
-            };
-            sets.cube(of_field().map(|(one, variable)| (*variable, holds(one))))
-        });
-        let each: Vec<Set> = each.collect();
-        let of_field = each.into_iter().fold(Set::NONE, |all, one| sets.or(all, one));
-        all = sets.and(all, of_field);
-    }
-    all
-}
-
-/// Values at which a comparison with `value` changes, and others.
-fn around(value: &FieldValue) -> Vec<FieldValue> {
-    match value {
-        FieldValue::Flag(_) => vec![true.into(), false.into()],
-        FieldValue::Number(number) => {
-            [number.saturating_sub(1), *number, number.saturating_add(1)].map(Into::into).to_vec()
-        }
-        FieldValue::Text(text) => {
-            vec![text.as_str().into(), format!("{text}, or not").as_str().into()]
-        }
+        _ => false,
     }
 }
 
-/// Whether something that is read of what `tool` produces has `field`.
-fn can_say(procedure: &Procedure, tool: &str, field: &str) -> bool {
-    let reads = |checkpoint: &Checkpoint| match &checkpoint.issuer {
-        Issuer::Tool { tool: issuer, parse, .. } => {
-            issuer == tool && parse.fields().contains(&field)
-        }
-        Issuer::Webhook { .. } | Issuer::Human { .. } => false,
-    };
-    field == "exit" || procedure.checkpoints.iter().any(reads)
+fn has_arguments(checkpoint: &Checkpoint) -> bool {
+    matches!(&checkpoint.issuer, Issuer::Tool { args, .. } if !args.is_empty())
 }

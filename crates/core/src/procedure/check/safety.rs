@@ -4,6 +4,7 @@ use concertina_format::procedure::{Exit, Guard, Invariant, Issuer, ShownTool, St
 use concertina_types::{Position, Severity};
 
 use super::explore::{Explored, of};
+use super::questions::speaks_as;
 use super::sets::Set;
 use super::{Draft, Finding};
 
@@ -17,6 +18,7 @@ pub(super) fn check(explored: &mut Explored<'_>) -> Vec<Draft> {
         found.extend(exits(explored, at));
     }
     found.extend(hidden_gates(explored).into_iter().map(Draft::from));
+    found.extend(never_proven(explored).into_iter().map(Draft::from));
     found
 }
 
@@ -195,6 +197,30 @@ fn hidden_gates(explored: &Explored<'_>) -> Vec<Finding> {
             );
             let help = format!("add `{tool}` to `show.tools` of the state that waits for it");
             found.push(Finding::error("GATE_HIDDEN", checkpoint.at, message).help(help));
+        }
+    }
+    found
+}
+
+/// Checkpoints that expect what no result says.
+fn never_proven(explored: &mut Explored<'_>) -> Vec<Finding> {
+    let (questions, sets) = (&explored.model.questions, &mut explored.model.sets);
+    let mut found = Vec::new();
+    for checkpoint in &explored.model.procedure.checkpoints {
+        let Some(verdict) = questions.verdict(checkpoint) else { continue };
+        let judged = questions.judged(speaks_as(checkpoint), &[checkpoint], sets);
+        let proven = sets.literal(verdict, true);
+        if sets.and(judged, proven).is_empty() {
+            let expected = checkpoint.expect.iter().map(|one| format!("`{one}`"));
+            let expected: Vec<String> = expected.collect();
+            let message = format!(
+                "`{}` is never proven: no result says {}",
+                checkpoint.name,
+                expected.join(" and ")
+            );
+            let help = "write what one result can say; no count is below zero, and `total` is the sum of the others";
+            let finding = Finding::error("UNSATISFIABLE_EXPECT", checkpoint.at, message);
+            found.push(finding.help(help));
         }
     }
     found
