@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::Path;
+use std::str::Utf8Error;
 
 use concertina_core::procedure::check::Finding;
 use concertina_core::procedure::{GraphFormat, check, graph};
 use concertina_format::procedure::{PROCEDURE_BYTES, Procedure, parse};
 use concertina_runtime::procedures::key_faults;
-use concertina_types::Severity;
+use concertina_types::{Diagnostic, LineIndex, Severity};
 use serde_json::{Value, json};
 
 use super::procedure;
@@ -99,19 +100,27 @@ fn read(file: &Path) -> Result<(Option<Procedure>, Vec<Finding>), CliError> {
     let opened = std::fs::File::open(file);
     let read = opened.and_then(|file| file.take(most).read_to_end(&mut bytes));
     read.map_err(|error| CliError::unreadable(file, &error))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let message = format!("{} is not UTF-8 text, from byte {at} on", file.display());
-        CliError::new(Exit::Findings, "NOT_UTF8", message).help("save it as UTF-8")
-    })?;
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => return Ok((None, vec![not_text(error.as_bytes(), error.utf8_error())])),
+    };
     let parsed = parse(&text);
-    let mut found: Vec<Finding> = parsed.diagnostics.into_iter().map(Finding::from).collect();
+    let mut found = Finding::of_reading(&parsed);
     if let Some(procedure) = &parsed.procedure {
         found.extend(check(procedure));
         found.extend(key_faults(procedure).into_iter().map(Finding::from));
         found.sort_by_key(|one| one.at);
     }
     Ok((parsed.procedure, found))
+}
+
+/// That `bytes` are no text, and from where on.
+fn not_text(bytes: &[u8], error: Utf8Error) -> Finding {
+    let at = error.valid_up_to();
+    let before = String::from_utf8_lossy(bytes.get(..at).unwrap_or_default());
+    let message = format!("this is not UTF-8 text, from byte {at} on");
+    let place = LineIndex::new(&before).position(&before, at);
+    Diagnostic::new("NOT_UTF8", Severity::Error, message).at(place).help("save it as UTF-8").into()
 }
 
 fn is_ok(found: &[Finding]) -> bool {

@@ -53,12 +53,12 @@ fn j15_a_finding_has_its_place_its_state_and_the_way_there() {
 }
 
 #[test]
-fn j08_what_cannot_be_read_is_a_finding_without_a_state() {
+fn j08_what_cannot_be_read_is_a_finding_of_its_state() {
     let place = with(&["free_text"]);
     let found = place.run(&["sop", "check", "free_text.yaml", "--json"]).exits(1).json();
     let first = &found["findings"][0];
     assert_eq!(first["code"], "FREE_TEXT");
-    assert_eq!((&first["state"], &first["path"]), (&json!(null), &json!([])));
+    assert_eq!((&first["state"], &first["path"]), (&json!("test"), &json!([])));
     assert_eq!((&first["line"], &first["column"]), (&json!(5), &json!(57)));
 }
 
@@ -73,6 +73,22 @@ fn j15_warnings_alone_do_not_fail_a_check() {
     let found = place.run(&both).exits(1).json();
     assert_eq!(found["findings"][0]["file"], "unused_checkpoint.yaml");
     assert_eq!(found["findings"][1]["file"], "bypass.yaml");
+}
+
+#[test]
+fn a_file_that_is_no_text_costs_the_others_nothing() {
+    let place = with(&["commit-gate", "bypass"]);
+    std::fs::write(place.work().join("noise.yaml"), b"sop: a\nversion: \xff\n").unwrap();
+    let files = ["sop", "check", "commit-gate.yaml", "noise.yaml", "bypass.yaml"];
+    let said = place.run(&files).exits(1);
+    said.shows(&["commit-gate.yaml: it can be followed", "NOT_UTF8", "noise.yaml:2:10", "BYPASS"]);
+    let found = place.run(&[&files[..], &["--json"]].concat()).exits(1).json();
+    assert_eq!(found["ok"], false);
+    let findings = found["findings"].as_array().unwrap();
+    let told = findings.iter().map(|one| (one["file"].as_str().unwrap(), &one["code"]));
+    let expected = [("noise.yaml", &json!("NOT_UTF8")), ("bypass.yaml", &json!("BYPASS"))];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    place.run(&["sop", "graph", "noise.yaml"]).exits(1).says(&["NOT_UTF8", "NO_PROCEDURE"]);
 }
 
 #[test]
