@@ -94,7 +94,7 @@ fn show(name: &str, place: &PlaceArgs, out: &mut Output) -> Result<u8, CliError>
         out.json(tool)?;
     } else {
         out.line(format!("{}: {}", tool.name, tool.description))?;
-        out.lines(&serde_json::to_string_pretty(&tool.parameters).unwrap_or_default())?;
+        out.lines(serde_json::to_string_pretty(&tool.parameters).unwrap_or_default())?;
     }
     Ok(0)
 }
