@@ -61,7 +61,8 @@ impl Run {
                     format!("result {} of {announced} stands where {next} is due", status.number);
                 return Err(Unreadable::inconsistent(what).at(number).help(USUAL));
             }
-        } else if is_over && starting(line).is_some() {
+        } else if (is_over || self.counts.total() == 0) && starting(line).is_some() {
+            // Between results it is what a failing test printed.
             return Err(two_runs(number));
         }
         Ok(())
@@ -90,7 +91,7 @@ impl Run {
 }
 
 fn two_runs(number: usize) -> Unreadable {
-    Unreadable::inconsistent("a second run follows the summary").at(number)
+    Unreadable::inconsistent("a second run stands in the output").at(number)
 }
 
 /// `    Starting 8 tests across 3 binaries (3 tests skipped)`

@@ -367,6 +367,12 @@ fn j04_a_run_that_failed_is_not_undone_by_one_that_passed_behind_it() {
                 + "     Running tests/a.rs (target/debug/deps/a-1)\n",
             Ok((1, 1, 0)),
         ),
+        (
+            "nextest",
+            "broken off",
+            "    Starting 1 test across 1 binary\n".to_owned() + &nextest("PASS", 1, 0),
+            INCONSISTENT,
+        ),
         ("nextest", "runs", nextest("FAIL", 0, 1) + &nextest("PASS", 1, 0), INCONSISTENT),
     ];
     for (parser, case, output, expected) in cases {
