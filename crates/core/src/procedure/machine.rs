@@ -222,11 +222,20 @@ impl Machine {
     }
 
     /// Whether the state of `run` shows `tool` now: its entry, and whether the guard of that holds. None where the
-    /// state does not name it.
+    /// state does not name it. A state that is gone back from opens nothing any more: the time may have run out
+    /// since the run was looked at.
     pub fn shows(&self, run: &Run, tool: &str, moment: Moment) -> Option<(&ShownTool, bool)> {
         let shown = self.state(run)?.show.tools.iter().find(|shown| shown.tool == tool)?;
         let is_open = shown.when.as_ref().is_none_or(|guard| self.passes(run, guard, moment));
-        Some((shown, is_open))
+        Some((shown, is_open && self.goes_back(run, moment).is_none()))
+    }
+
+    /// The state that `run` goes back to, because what held on entering its state holds no longer.
+    pub fn goes_back(&self, run: &Run, moment: Moment) -> Option<&State> {
+        let back = self.state(run)?.on_stale.as_deref()?;
+        let is_lost = run.held.iter().any(|name| !self.is_held(run, name, moment));
+        let (_, to) = self.document.state(back).filter(|_| is_lost && !run.ended)?;
+        Some(to)
     }
 
     /// Whether the work has to stay as it is while `tool` runs in the state of `run`: a guard opened it, or what it says
@@ -260,10 +269,8 @@ impl Machine {
             let (_, to) = self.document.state(name)?;
             Some(Move { to, why })
         };
-        if let Some(back) = &state.on_stale
-            && run.held.iter().any(|name| !self.is_held(run, name, moment))
-        {
-            return to(back, Why::Stale);
+        if let Some(to) = self.goes_back(run, moment) {
+            return Some(Move { to, why: Why::Stale });
         }
         if let Some(fail) = &state.on_fail
             && run.failures >= fail.max

@@ -124,7 +124,14 @@ pub(super) fn step_of_tool(
             });
             let lacking: Vec<String> = lacking.collect();
             let guard = guard.map(ToString::to_string).unwrap_or_default();
-            let why = if lacking.is_empty() { guard } else { lacking.join(", ") };
+            let why = match machine.goes_back(run, moment) {
+                Some(back) => format!(
+                    "what held on entering holds no longer, so it goes back to {}; call again then",
+                    back.name
+                ),
+                None if lacking.is_empty() => guard,
+                None => lacking.join(", "),
+            };
             deny("STEP_WAITS", format!("tool:{name} waits in step {here}: {why}"))
         }
         None if danger == Danger::Safe && is_evidence(machine, run, name) => Decision::allow(),

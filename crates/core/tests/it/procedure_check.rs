@@ -302,6 +302,24 @@ fn j06_an_end_that_is_reached_with_nothing_proven() {
 }
 
 #[test]
+fn j10_a_step_that_is_gone_back_from_opens_nothing() {
+    let text = "sop: s\n\
+        checkpoints: {a: {tool: t, binds: workspace}, b: {tool: u, binds: workspace}}\n\
+        states:\n\
+        \x20 one: {show: {tools: [t, e]}, next: [{to: two, when: a}]}\n\
+        \x20 two: {show: {tools: [u, e, {p: {when: b}}]}, on_stale: {goto: one}, next: [{to: done, when: \"receipt(p).exit == 0\"}]}\n\
+        \x20 done: {final: true}\n\
+        invariants: [{never: p, without: \"a && b\"}]\n";
+    assert_eq!(shown(&found(text)), "");
+    let aged = text.replacen("binds: workspace", "max_age: 5m", 1).replace("a && b", "a");
+    assert_eq!(shown(&found(&aged)), "");
+    for text in [text, &aged] {
+        let free = text.replace("on_stale: {goto: one}, ", "");
+        assert!(codes(&found(&free)).contains(&"BYPASS"), "{}", shown(&found(&free)));
+    }
+}
+
+#[test]
 fn j15_a_gate_whose_tool_is_not_visible() {
     let mend = ("tools: [edit]", "tools: [edit, test]");
     let beside = ["DEAD_END", "UNREACHABLE", "UNSATISFIABLE_GUARD"];

@@ -433,6 +433,22 @@ fn j05_a_yes_to_a_question_from_before_an_edit_does_not_count() {
 }
 
 #[test]
+fn j10_a_step_that_is_gone_back_from_opens_nothing_before_the_next_look() {
+    let text = "sop: s\ncheckpoints: {a: {tool: lint, max_age: 30m}}\nstates: {one: {show: {tools: [lint]}, next: {to: two, when: a}}, two: {show: {tools: [edit, git_commit]}, on_stale: {goto: one}, next: {to: e, when: receipt(git_commit).exit == 0}}, e: {final: true}}\ninvariants: [{never: git_commit, without: a}]";
+    let mut desk = Desk::with(Settings::default(), text);
+    desk.run("lint", 0);
+    assert_eq!(desk.step(), "two");
+    desk.bench.now += 31 * 60_000;
+    for tool in ["edit", "git_commit"] {
+        let told = desk.run(tool, 0);
+        assert!(told.refusal.is_some(), "{tool}");
+        assert!(answer(&told).contains("goes back to one"), "{}", answer(&told));
+    }
+    desk.later(0);
+    assert_eq!(desk.step(), "one");
+}
+
+#[test]
 fn j04_receipts_are_chained_and_say_what_they_prove() {
     let mut desk = Desk::new();
     desk.run("lint", 0);

@@ -70,10 +70,10 @@ impl<'p> Explored<'p> {
         self.from.get(at).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Situations in the state at `at` in which somebody can act.
-    pub(super) fn acting(&mut self, at: usize) -> Set {
-        let ready = self.model.ready(at);
-        self.model.sets.and(of(&self.reached, at), ready)
+    /// Situations in the state at `at` in which tools can be called.
+    pub(super) fn calling(&mut self, at: usize) -> Set {
+        let calling = self.model.calling(at);
+        self.model.sets.and(of(&self.reached, at), calling)
     }
 
     fn forwards(&mut self) {

@@ -3,8 +3,9 @@
 //! The steps are those of [`Machine::next`](super::super::Machine::next) and of [`Run`](super::super::Run), seen from
 //! the safe side:
 //!
-//! - the work may change, and change back, at any time, and so may time run out. A tool may be called before the run
-//!   was looked at again, and while a tool runs that has a guard, the same may happen;
+//! - the work may change, and change back, at any time, and so may time run out, also while a tool runs. A tool may
+//!   be called before the run was looked at again, but not where `on_stale` leads back: whatever is called is held
+//!   against that first;
 //! - work that returns to where it was may bring back any of the proofs of another state of the work, as if each
 //!   receipt had a state of the work for itself: with several tools that is more than can happen;
 //! - people and webhooks may prove and refuse at any time, whether or not a guard waits for them;
@@ -101,8 +102,10 @@ pub(super) struct Place {
     pub(super) exits: Set,
     /// Where what held on entering holds no longer.
     pub(super) stale: Set,
-    /// Where somebody can act: nothing is due, or nobody looked since it is.
+    /// Where something can happen by itself: nothing is due, or nobody looked since it is.
     ready: Set,
+    /// Where tools can be called: besides, the state is not gone back from.
+    calling: Set,
 }
 
 /// A procedure as steps.
@@ -216,9 +219,14 @@ impl<'p> Model<'p> {
         guard.map_or(Set::ALL, |guard| self.questions.guard(guard, &mut self.sets))
     }
 
-    /// Where somebody can act in the state at `at`.
-    pub(super) fn ready(&self, at: usize) -> Set {
+    /// Where something can happen by itself in the state at `at`.
+    fn ready(&self, at: usize) -> Set {
         self.places.get(at).map_or(Set::NONE, |place| place.ready)
+    }
+
+    /// Where tools can be called in the state at `at`.
+    pub(super) fn calling(&self, at: usize) -> Set {
+        self.places.get(at).map_or(Set::NONE, |place| place.calling)
     }
 
     /// What an exit asks for.
@@ -260,7 +268,8 @@ impl<'p> Model<'p> {
         let loose = self.sets.literal(LOOSE, true);
         let unseen = self.sets.without(loose, failed);
         let ready = self.sets.or(calm, unseen);
-        self.places.push(Place { exits, stale, ready });
+        let calling = self.sets.without(ready, stale);
+        self.places.push(Place { exits, stale, ready, calling });
     }
 
     fn go(&mut self, from: usize, to: &str, when: Set, what: What<'p>) {
@@ -301,10 +310,11 @@ impl<'p> Model<'p> {
                 continue;
             }
             let open = self.open(shown);
-            let ready = self.ready(at);
-            let when = self.sets.and(ready, open);
-            // Before a tool without a guard, the same would do no harm to it: it is a step of its own.
-            let meanwhile = if shown.when.is_some() { Meanwhile::All } else { Meanwhile::Nothing };
+            let calling = self.calling(at);
+            let when = self.sets.and(calling, open);
+            // Where the same before the call does not keep it from being made, it is a step of its own.
+            let is_kept = shown.when.is_some() || state.on_stale.is_some();
+            let meanwhile = if is_kept { Meanwhile::All } else { Meanwhile::Nothing };
             for (arguments, decided) in calls(self.procedure, &shown.tool)? {
                 if decided.is_empty() && self.questions.said(&shown.tool).is_none() {
                     continue;

@@ -32,8 +32,8 @@ pub(super) fn bypasses(explored: &mut Explored<'_>) -> Vec<Vec<Draft>> {
             let shown = state.show.tools.iter().find(|shown| shown.tool == invariant.never)?;
             let open = explored.model.open(shown);
             let open = explored.model.sets.without(open, without);
-            let acting = explored.acting(at);
-            let bad = explored.model.sets.and(acting, open);
+            let calling = explored.calling(at);
+            let bad = explored.model.sets.and(calling, open);
             let draft = Draft {
                 finding: bypass(invariant, state, shown),
                 to: Some((at, bad)),
