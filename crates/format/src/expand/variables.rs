@@ -46,14 +46,22 @@ pub(super) fn variable<'t>(name: &'t str, variables: &'t Variables) -> Option<Va
     (shaped && ours).then_some(Variable::Unknown(name))
 }
 
-/// Whether a declared scope may name this variable, in either spelling.
+/// Whether a declared scope may name this variable, in any of its spellings.
 pub(crate) fn stands_in_scopes(name: &str) -> bool {
-    name == "workspace"
-        || NAMES.iter().any(|known| *known == name || known.to_ascii_lowercase() == name)
+    name == "workspace" || NAMES.iter().any(|known| spellings(known).any(|known| known == name))
+}
+
+/// How declared scopes name the variable `known`: in capitals as in a text, and in small letters, with what its
+/// client puts before it and without.
+fn spellings(known: &str) -> impl Iterator<Item = String> {
+    let short = known.strip_prefix("CLAUDE_").unwrap_or(known);
+    let both = [known.to_owned(), short.to_owned()];
+    both.into_iter().flat_map(|name| [name.to_ascii_lowercase(), name])
 }
 
 impl Variables {
-    /// All that have a value, as declared scopes name them: in capitals as in a text, and in small letters.
+    /// All that have a value, as declared scopes name them: in capitals or small letters, and without the
+    /// name of a client before it.
     ///
     /// ```
     /// use concertina_format::expand::Variables;
@@ -62,11 +70,10 @@ impl Variables {
     /// ```
     pub fn named(&self) -> BTreeMap<String, String> {
         let known = NAMES.iter().filter_map(|name| Some((*name, self.get(name)?)));
-        let both = known.flat_map(|(name, value)| {
-            [name.to_owned(), name.to_ascii_lowercase()]
-                .map(|name| (name, value.clone().into_owned()))
+        let all = known.flat_map(|(name, value)| {
+            spellings(name).map(move |name| (name, value.clone().into_owned()))
         });
-        both.collect()
+        all.collect()
     }
 
     /// The value of `${name}`, as a text would have it; none where it has none.
