@@ -137,7 +137,7 @@ pub fn declaration_faults(permissions: &Permissions, parameters: &[&str]) -> Vec
 /// A place like any other, with the usual directories.
 fn somewhere(parameters: &[&str]) -> Option<Surroundings> {
     let path = |path: &str| FilePath::new(path).ok();
-    let known = |name: &str| Some(format!("/home/person/{name}"));
+    let known = |name: &str| Some(format!("/somewhere/person/{name}"));
     let session = Variables {
         skill_dir: known("skill"),
         session_id: Some("s-0".to_owned()),
@@ -146,20 +146,20 @@ fn somewhere(parameters: &[&str]) -> Option<Surroundings> {
         plugin_root: known("plugin"),
         plugin_data: known("data"),
     };
-    let state = "/home/person/.local/state/concertina";
+    let state = "/somewhere/person/.local/state/concertina";
     Some(Surroundings {
-        home: path("/home/person"),
+        home: path("/somewhere/person"),
         session: session.named(),
         parameters: parameters
             .iter()
             .map(|name| ((*name).to_owned(), "value".to_owned()))
             .collect(),
-        unwritable: ["/home/person/.config/concertina", "/etc/concertina", state]
+        unwritable: ["/somewhere/person/.config/concertina", "/etc/concertina", state]
             .into_iter()
             .filter_map(path)
             .collect(),
         secret: path(&format!("{state}/keys")).into_iter().collect(),
-        ..Surroundings::new(path("/home/person/work")?)
+        ..Surroundings::new(path("/somewhere/person/work")?)
     })
 }
 

@@ -210,7 +210,7 @@ pub(super) fn wrong(findings: &mut Findings<'_>, node: &Node, place: &str, expec
         Kind::Map(entries) if entries.is_empty() => "an empty mapping".to_owned(),
         Kind::Map(_) => "a mapping".to_owned(),
         Kind::Scalar(..) if node.is_null() => "nothing".to_owned(),
-        Kind::Scalar(text, _) if text.trim().is_empty() => "an empty text".to_owned(),
+        Kind::Scalar(text, _) if text.trim().is_empty() => "empty".to_owned(),
         Kind::Scalar(text, _) => {
             let shown: String = text.chars().take(SHOWN).collect();
             format!("`{}`", shown.escape_debug())

@@ -163,8 +163,12 @@ fn j06_what_means_nothing_is_said() {
 #[test]
 fn a_message_says_what_stands_there() {
     let table = [
-        ("challenge: \"ship {workspace.digest}\"", "challenge: \"\"", "and is an empty text"),
-        ("role: owner", "role: ' '", "and is an empty text"),
+        (
+            "challenge: \"ship {workspace.digest}\"",
+            "challenge: \"\"",
+            "has to be a text, and is empty",
+        ),
+        ("role: owner", "role: ' '", "has to be a text, and is empty"),
         ("tool: test,", "tool: [],", "and is an empty list"),
         ("final: true", "final: 0.5", "and is `0.5`"),
         ("exit: 0", "exit: 99999999999999999999", "`99999999999999999999` for `exit`"),

@@ -68,14 +68,24 @@ impl Tree {
     }
 }
 
-/// The digest by a list of git's: everything is read.
+/// The digest by a list of git's: everything is read, also the file behind a link that is not on the list.
 fn naive(top: &Path, list: &[u8]) -> Digest {
     let names: BTreeSet<&[u8]> = list.split(|b| *b == 0).filter(|name| !name.is_empty()).collect();
-    let entries = names.into_iter().filter_map(|name| {
+    let entries = names.iter().filter_map(|name| {
         let path = top.join(OsStr::from_bytes(name));
         let meta = path.symlink_metadata().ok().filter(|meta| !meta.is_dir())?;
         let (kind, content) = if meta.is_symlink() {
-            (b'l', Digest::of(fs::read_link(&path).unwrap().as_os_str().as_bytes()))
+            let link = Digest::of(fs::read_link(&path).unwrap().as_os_str().as_bytes());
+            let target = path.canonicalize().ok().filter(|target| target.is_file());
+            let hidden = target.filter(|target| {
+                let inside = target.strip_prefix(top.canonicalize().unwrap());
+                inside.is_ok_and(|inside| !names.contains(inside.as_os_str().as_bytes()))
+            });
+            let content = hidden.map_or(link, |target| {
+                let behind = Digest::of(&fs::read(target).unwrap());
+                Digest::of_parts([link.as_bytes().as_slice(), behind.as_bytes().as_slice()])
+            });
+            (b'l', content)
         } else {
             let executable = meta.permissions().mode() & 0o100 != 0;
             (if executable { b'x' } else { b'f' }, Digest::of(&fs::read(&path).unwrap()))
